@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"meanwhile/app/load"
 	"meanwhile/app/site"
 	"meanwhile/game"
 	"meanwhile/host"
@@ -87,6 +88,9 @@ func run(
 	}
 	if len(args) > 0 && args[0] == "replay" {
 		return site.ReplayGame(ctx, rules, args[1:], stdout, stderr)
+	}
+	if len(args) > 0 && args[0] == "load" {
+		return load.Main(ctx, name, only(rules), args[1:], stdout, stderr)
 	}
 	var o options
 	var how Options
@@ -163,9 +167,20 @@ func hasPage(tree fs.FS) bool {
 	return false
 }
 
+// only finds the rules of one game.
+func only(rules *game.Rules) func(name string) (*game.Rules, error) {
+	return func(name string) (*game.Rules, error) {
+		if name != rules.Name {
+			return nil, fmt.Errorf("this program plays %s, not %s", rules.Name, name)
+		}
+		return rules, nil
+	}
+}
+
 func about(name string) string {
 	return "A game made with Meanwhile. Its rules are checked by \"" + name + " vet ./...\" (docs/VET.md), and what a " +
-		"room recorded is replayed by \"" + name + " replay FILE\" (docs/reliability.md)."
+		"room recorded is replayed by \"" + name + " replay FILE\" (docs/reliability.md). \"" + name + " load URL\" plays " +
+		"with many players and says how well a server serves them (docs/deploy.md)."
 }
 
 // client returns the program for browsers: the one beside the page, or one built from the source.

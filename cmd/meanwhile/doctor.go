@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"meanwhile/app/load"
 	"meanwhile/app/site"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
@@ -41,7 +42,7 @@ type doctor struct {
 	roots  *x509.CertPool // of authorities, nil: this machine's
 	stdout io.Writer
 	base   *url.URL
-	server *server
+	server *load.Server
 	checks int
 	failed int
 }
@@ -135,7 +136,7 @@ func (d *doctor) https(ctx context.Context) bool {
 		"with https"
 	port := d.base.Port()
 	if d.base.Scheme == "http" {
-		if loopback(d.base.Hostname()) {
+		if load.Loopback(d.base.Hostname()) {
 			d.skips("certificate", "none is needed on this machine")
 			return true
 		}
@@ -202,7 +203,7 @@ func (d *doctor) get(ctx context.Context, path, origin string) (*http.Response, 
 	}
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	return fetch(ctx, u, origin, d.roots)
+	return load.Fetch(ctx, u, origin, d.roots)
 }
 
 // page looks at the page and its headers, and compares clocks.
@@ -257,7 +258,7 @@ func (d *doctor) configuration(ctx context.Context) bool {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	var err error
-	if d.server, err = askServer(ctx, d.base, "", d.roots); err != nil {
+	if d.server, err = load.Ask(ctx, d.base, "", d.roots); err != nil {
 		return d.fails(
 			"game",
 			"see that the address leads to a server of Meanwhile, and a proxy passes all paths on",
@@ -307,22 +308,22 @@ func (d *doctor) transports(ctx context.Context) bool {
 	start := time.Now()
 	now := func() clock.Time { return clock.Time(time.Since(start)) }
 	s := d.server
-	if s.session == nil {
+	if s.Session == nil {
 		d.skips("udp", "the server offers none (--udp off), so players get WebSocket alone")
 	} else {
-		port := s.session.Port()
+		port := s.Session.Port()
 		closed := "open UDP port " + port + " in every firewall, and map it in Docker (-p " + port + ":" + port +
 			"/udp); where that is impossible, start the server with --udp off"
 		quicOK := d.greet(ctx, "udp", closed, func(ctx context.Context) (transport.Conn, error) {
-			return quic.Dial(ctx, s.session.Host, quic.DialConfig{Clock: now, TLS: s.trust})
+			return quic.Dial(ctx, s.Session.Host, quic.DialConfig{Clock: now, TLS: s.Trust})
 		})
 		mend := "see that the UDP port leads to the same server as the page"
 		if !quicOK {
 			mend = closed
 		}
 		d.greet(ctx, "webtransport", mend, func(ctx context.Context) (transport.Conn, error) {
-			return webtransport.Dial(ctx, s.session.String(),
-				webtransport.DialConfig{Clock: now, TLS: s.trust, Origin: d.own()})
+			return webtransport.Dial(ctx, s.Session.String(),
+				webtransport.DialConfig{Clock: now, TLS: s.Trust, Origin: d.own()})
 		})
 	}
 	d.greet(
@@ -337,7 +338,7 @@ func (d *doctor) transports(ctx context.Context) bool {
 
 func (d *doctor) dialSocket(origin string, now transport.Clock) func(context.Context) (transport.Conn, error) {
 	return func(ctx context.Context) (transport.Conn, error) {
-		return websocket.Dial(ctx, d.server.socket, websocket.DialConfig{Clock: now, Origin: origin,
+		return websocket.Dial(ctx, d.server.Socket, websocket.DialConfig{Clock: now, Origin: origin,
 			TLS: &tls.Config{RootCAs: d.roots}})
 	}
 }
@@ -427,7 +428,7 @@ func (d *doctor) origins(ctx context.Context) bool {
 
 // private checks that what is for the operator is not for everybody.
 func (d *doctor) private(ctx context.Context) bool {
-	if loopback(d.base.Hostname()) {
+	if load.Loopback(d.base.Hostname()) {
 		return true
 	}
 	for _, path := range []string{"/metrics", "/receipts", "/truth", "/debug/pprof/"} {

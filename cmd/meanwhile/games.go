@@ -66,6 +66,15 @@ func findGame(name string) (*gameEntry, error) {
 	return nil, usageError{fmt.Errorf("%s; there is %s", what, strings.Join(names, ", "))}
 }
 
+// findRules returns the rules of the game of a name.
+func findRules(name string) (*game.Rules, error) {
+	g, err := findGame(name)
+	if err != nil {
+		return nil, err
+	}
+	return g.rules()
+}
+
 // program returns the client of a game for browsers. It builds the client from the source, which
 // always fits these rules; without source or toolchain it returns the embedded one if that fits.
 func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Writer) (*site.Program, error) {

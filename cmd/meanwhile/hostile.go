@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"meanwhile/app/load"
 	"meanwhile/client"
 	"meanwhile/headless"
 	"meanwhile/host"
@@ -33,6 +34,8 @@ const (
 	// what an attack leaves behind may stay.
 	programPatience = 5 * time.Minute
 	settlePatience  = 60 * time.Second
+	// joinTimeout is how long a player may take to join, and the server to answer.
+	joinTimeout = 15 * time.Second
 	// sampleEvery is between two looks at the players, lookEvery between two at the server.
 	sampleEvery = 50 * time.Millisecond
 	lookEvery   = 500 * time.Millisecond
@@ -88,7 +91,7 @@ func findTarget(ctx context.Context, address string) (*hostile.Target, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	s, err := askServer(asking, base, "", nil)
+	s, err := load.Ask(asking, base, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +103,12 @@ func findTarget(ctx context.Context, address string) (*hostile.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.session == nil {
+	if s.Session == nil {
 		return nil, errors.New("the server offers WebSocket alone")
 	}
 	start := time.Now()
 	return &hostile.Target{Rules: rules, Clock: func() clock.Time { return clock.Time(time.Since(start)) },
-		Page: base.Host, QUIC: s.session.Host, Trust: s.trust, File: s.Wasm}, nil
+		Page: base.Host, QUIC: s.Session.Host, Trust: s.Trust, File: s.Wasm}, nil
 }
 
 // strike attacks, and prints what became of it as JSON.
@@ -205,7 +208,7 @@ func (v *victim) stop() {
 func (v *victim) collect(ctx context.Context) (map[string]float64, error) {
 	u := *v.metrics
 	u.Path, u.RawQuery = "/debug/pprof/heap", "gc=1"
-	if _, _, err := fetch(ctx, &u, "", nil); err != nil {
+	if _, _, err := load.Fetch(ctx, &u, "", nil); err != nil {
 		return nil, err
 	}
 	return v.look(ctx)
@@ -215,7 +218,7 @@ func (v *victim) collect(ctx context.Context) (map[string]float64, error) {
 func (v *victim) look(ctx context.Context) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	_, b, err := fetch(ctx, v.metrics, "", nil)
+	_, b, err := load.Fetch(ctx, v.metrics, "", nil)
 	if err != nil {
 		return nil, fmt.Errorf("the server's figures: %w", err)
 	}

@@ -5,7 +5,7 @@
 //	meanwhile doctor URL    check that players reach a server, and say what to mend
 //	meanwhile top ADDRESS   show what a running server does
 //	meanwhile replay FILE   replay what a room recorded, bit for bit
-//	meanwhile load [URL]    run headless players over real sockets
+//	meanwhile load [URL]    play with many players over real sockets
 //	meanwhile proxy SERVER  put a bad network between players and a server
 //	meanwhile lab NAME      run experiments in virtual time
 //	meanwhile bench NAME    measure what the engine costs
@@ -26,8 +26,8 @@ import (
 
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"meanwhile/app/load"
 	"meanwhile/app/site"
-	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/lab"
 	"meanwhile/netcode/playout"
@@ -73,7 +73,9 @@ type commands struct {
 		Args []string `arg:"" optional:"" passthrough:"" help:"A journal and flags; meanwhile replay --help lists them."`
 	} `cmd:"" passthrough:"" help:"Replay what a room recorded, bit for bit."`
 
-	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
+	Load struct {
+		Args []string `arg:"" optional:"" passthrough:"" help:"An address and flags; meanwhile load --help lists them."`
+	} `cmd:"" passthrough:"" help:"Play with many players over real sockets, and say how well they could play."`
 
 	Proxy proxy `cmd:"" help:"Put a bad network between players and a server: delay, loss, capacity, cuts."`
 
@@ -105,7 +107,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms),
 		"room":  host.DefaultRoom,
-		"grace": host.DefaultGrace.String(), "loadmax": fmt.Sprint(maxLoad), "profiles": profileNames()}
+		"grace": host.DefaultGrace.String(), "profiles": profileNames()}
 	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.",
 		vars, args, stdout, stderr)
 	if done {
@@ -139,15 +141,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "top <address>":
 		err = c.Top.run(ctx, stdout)
 	case "replay", "replay <args>":
-		return site.Replay(ctx, name, func(which string) (*game.Rules, error) {
-			g, err := findGame(which)
-			if err != nil {
-				return nil, err
-			}
-			return g.rules()
-		}, c.Replay.Args, stdout, stderr)
-	case "load", "load <url>":
-		err = c.Load.run(ctx, stdout)
+		return site.Replay(ctx, name, findRules, c.Replay.Args, stdout, stderr)
+	case "load", "load <args>":
+		return load.Main(ctx, name, findRules, c.Load.Args, stdout, stderr)
 	case "proxy <server>":
 		err = c.Proxy.run(ctx, stdout)
 	case "lab", "lab <args>":

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,8 +20,8 @@ import (
 // maxConfig is how many bytes of a server's answers are read.
 const maxConfig = 64 << 10
 
-// A server is what a server's /meanwhile.json says.
-type server struct {
+// A Server is what a server's /meanwhile.json says.
+type Server struct {
 	Game         string
 	Room         string
 	Schema       string
@@ -32,33 +33,35 @@ type server struct {
 	}
 	WebSocket string
 
-	session *url.URL    // of WebTransport, whose host is that of QUIC, too; nil if there is neither
-	trust   *tls.Config // for these
-	socket  string      // of WebSocket
+	Session *url.URL    `json:"-"` // of WebTransport, whose host is that of QUIC, too; nil if there is neither
+	Trust   *tls.Config `json:"-"` // for these
+	Socket  string      `json:"-"` // address of WebSocket
+
+	socketTrust *tls.Config // for it; nil: the authorities of this machine
 }
 
-// askServer fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
-func askServer(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) (*server, error) {
+// Ask fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
+func Ask(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) (*Server, error) {
 	u := base.JoinPath("meanwhile.json")
 	if room != "" {
 		u.RawQuery = url.Values{"room": {room}}.Encode()
 	}
-	response, b, err := fetch(ctx, u, "", roots)
+	response, b, err := Fetch(ctx, u, "", roots)
 	if err != nil {
 		return nil, fmt.Errorf("no server answers at %s: %w", base, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server at %s says: %s", base, strings.TrimSpace(string(b)))
 	}
-	s := &server{}
+	s := &Server{}
 	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
 		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
 	}
 	return s, s.complete(base, roots)
 }
 
-// fetch asks for an address as a page of origin does, or as a program if that is "".
-func fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool) (*http.Response, []byte, error) {
+// Fetch asks for an address as a page of origin does, or as a program if that is "".
+func Fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, nil, err
@@ -78,13 +81,13 @@ func fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool)
 }
 
 // complete reads the addresses in a server's answer.
-func (s *server) complete(base *url.URL, roots *x509.CertPool) error {
+func (s *Server) complete(base *url.URL, roots *x509.CertPool) error {
 	u, err := base.Parse(s.WebSocket)
 	if err != nil {
 		return fmt.Errorf("the server's WebSocket address %q cannot be read", s.WebSocket)
 	}
 	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
-	s.socket = u.String()
+	s.Socket = u.String()
 	address := s.WebTransport.URL // ":port/path" on this host, or whole
 	if address == "" {
 		return nil
@@ -99,11 +102,11 @@ func (s *server) complete(base *url.URL, roots *x509.CertPool) error {
 		}
 		address = "https://" + name + address
 	}
-	if s.session, err = url.Parse(address); err != nil || s.session.Host == "" {
+	if s.Session, err = url.Parse(address); err != nil || s.Session.Host == "" {
 		return fmt.Errorf("the server's WebTransport address %q cannot be read", s.WebTransport.URL)
 	}
 	if len(s.WebTransport.Hashes) == 0 { // an authority vouches for it
-		s.trust = &tls.Config{RootCAs: roots}
+		s.Trust = &tls.Config{RootCAs: roots}
 		return nil
 	}
 	var prints []cert.Fingerprint
@@ -117,6 +120,59 @@ func (s *server) complete(base *url.URL, roots *x509.CertPool) error {
 		}
 		prints = append(prints, f)
 	}
-	s.trust = cert.Pin(prints...)
+	s.Trust = cert.Pin(prints...)
 	return nil
+}
+
+// via lets all players connect to address, "host:port"; "" changes nothing.
+func (s *Server) via(address string) *Server {
+	if address == "" {
+		return s
+	}
+	t := *s
+	if s.Session != nil {
+		u := *s.Session
+		u.Host, t.Session = address, &u
+		t.Trust = s.Trust.Clone()
+		t.Trust.ServerName = s.Session.Hostname()
+	}
+	if u, err := url.Parse(s.Socket); err == nil { // it was parsed before
+		if t.socketTrust == nil {
+			t.socketTrust = &tls.Config{ServerName: u.Hostname()}
+		}
+		u.Host = address
+		t.Socket = u.String()
+	}
+	return &t
+}
+
+// hostOf returns "host:port" of what a transport connects to.
+func (s *Server) hostOf(over string) (string, error) {
+	if over != overWebSocket {
+		if s.Session == nil {
+			return "", fmt.Errorf("the server offers WebSocket alone; use --transport %s", overWebSocket)
+		}
+		return s.Session.Host, nil
+	}
+	u, err := url.Parse(s.Socket)
+	if err != nil {
+		return "", err
+	}
+	if u.Port() == "" {
+		port := "80"
+		if u.Scheme == "wss" {
+			port = "443"
+		}
+		return net.JoinHostPort(u.Hostname(), port), nil
+	}
+	return u.Host, nil
+}
+
+// around returns where players over QUIC and WebTransport connect to, "host:port", if that is
+// another port than the page's at base; else "".
+func (s *Server) around(base *url.URL) string {
+	if s.Session == nil || s.Session.Port() == base.Port() || base.Port() == "" {
+		return ""
+	}
+	return s.Session.Host
 }
