@@ -20,24 +20,30 @@ import (
 // maxConfig is how many bytes of a server's answers are read.
 const maxConfig = 64 << 10
 
-// A Server is what a server's /meanwhile.json says.
+// A Server is what a server's /meanwhile.json says, and what follows from it.
 type Server struct {
-	Game         string
-	Room         string
-	Schema       string
-	Wasm         string
-	Exec         string
+	Game   string
+	Room   string
+	Schema string
+	Wasm   string
+	Exec   string
+
+	Session *url.URL    // of WebTransport, whose host is that of QUIC, too; nil if there is neither
+	Trust   *tls.Config // for these
+	Socket  string      // address of WebSocket
+
+	socketTrust *tls.Config // for it; nil: the authorities of this machine
+}
+
+// answer is /meanwhile.json.
+type answer struct {
+	Game, Room, Schema, Wasm, Exec string
+
 	WebTransport struct {
 		URL    string
 		Hashes []string
 	}
 	WebSocket string
-
-	Session *url.URL    `json:"-"` // of WebTransport, whose host is that of QUIC, too; nil if there is neither
-	Trust   *tls.Config `json:"-"` // for these
-	Socket  string      `json:"-"` // address of WebSocket
-
-	socketTrust *tls.Config // for it; nil: the authorities of this machine
 }
 
 // Ask fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
@@ -53,11 +59,12 @@ func Ask(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) 
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server at %s says: %s", base, strings.TrimSpace(string(b)))
 	}
-	s := &Server{}
-	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
+	var a answer
+	if err := json.Unmarshal(b, &a); err != nil || a.Game == "" {
 		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
 	}
-	return s, s.complete(base, roots)
+	s := &Server{Game: a.Game, Room: a.Room, Schema: a.Schema, Wasm: a.Wasm, Exec: a.Exec}
+	return s, s.complete(base, &a, roots)
 }
 
 // Fetch asks for an address as a page of origin does, or as a program if that is "".
@@ -81,14 +88,14 @@ func Fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool)
 }
 
 // complete reads the addresses in a server's answer.
-func (s *Server) complete(base *url.URL, roots *x509.CertPool) error {
-	u, err := base.Parse(s.WebSocket)
+func (s *Server) complete(base *url.URL, a *answer, roots *x509.CertPool) error {
+	u, err := base.Parse(a.WebSocket)
 	if err != nil {
-		return fmt.Errorf("the server's WebSocket address %q cannot be read", s.WebSocket)
+		return fmt.Errorf("the server's WebSocket address %q cannot be read", a.WebSocket)
 	}
 	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
 	s.Socket = u.String()
-	address := s.WebTransport.URL // ":port/path" on this host, or whole
+	address := a.WebTransport.URL // ":port/path" on this host, or whole
 	if address == "" {
 		return nil
 	}
@@ -103,14 +110,14 @@ func (s *Server) complete(base *url.URL, roots *x509.CertPool) error {
 		address = "https://" + name + address
 	}
 	if s.Session, err = url.Parse(address); err != nil || s.Session.Host == "" {
-		return fmt.Errorf("the server's WebTransport address %q cannot be read", s.WebTransport.URL)
+		return fmt.Errorf("the server's WebTransport address %q cannot be read", a.WebTransport.URL)
 	}
-	if len(s.WebTransport.Hashes) == 0 { // an authority vouches for it
+	if len(a.WebTransport.Hashes) == 0 { // an authority vouches for it
 		s.Trust = &tls.Config{RootCAs: roots}
 		return nil
 	}
 	var prints []cert.Fingerprint
-	for _, hash := range s.WebTransport.Hashes {
+	for _, hash := range a.WebTransport.Hashes {
 		var f cert.Fingerprint
 		if len(hash) != hex.EncodedLen(len(f)) {
 			return fmt.Errorf("the server's certificate hash %q cannot be read", hash)
