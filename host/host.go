@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"meanwhile/game"
@@ -131,12 +132,14 @@ type Config struct {
 	// leave are stored at once. 0 means five seconds.
 	SaveEvery time.Duration
 	// Journal is a folder in which each room records what happens in it, so that it can be replayed
-	// (Host.Save, package journal) and goes on after a crash of this program: New restores the rooms
-	// that the last run with the same build left there. No second Host may have the folder at the same
-	// time: the caller locks it. Empty records nothing.
+	// (Host.Save, package journal) and goes on after a crash of this program: New restores the
+	// rooms that the last run with the same build left there. No second Host, of this program or
+	// another one, may have the folder at the same time: it would remove the rooms of the first.
+	// Nothing here locks it, so the caller does, as package app/site does by a file that it keeps
+	// open. Empty records nothing.
 	Journal string
-	// Gate is that of the listeners. It expects players whose connections are lost, so that no crowd
-	// of strangers keeps them out. May be nil.
+	// Gate is that of the listeners. It expects players whose connections are lost, so that no
+	// crowd of strangers keeps them out. May be nil.
 	Gate *transport.Gate
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
@@ -148,6 +151,8 @@ type Config struct {
 	// Spans gets what took time, see Span. Tick loops call it, and several goroutines at once: it must
 	// not block. Nil: nobody asks. Package otlp has one that sends them on.
 	Spans func(Span)
+
+	create func(path string) (segmentFile, error) // nil: createFile
 }
 
 // A Visitor is a player who joins, as LimitsOf sees it.
@@ -172,6 +177,9 @@ type Host struct {
 	guesses *transport.Rates[origin] // of codes of private rooms
 	bans    bans
 	reports *transport.Rates[struct{}]
+
+	unwritten    atomic.Int64 // bytes of journals that wait for the disk
+	newestFolder atomic.Int64 // see folderTime
 
 	restored []*restoredWorld // until Run
 	base     clock.Time       // where the clock begins: after the newest tick of all restored worlds
@@ -198,6 +206,9 @@ func (cfg *Config) fill() {
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, defaultSaveEvery)
 	cfg.HelloTimeout = cmp.Or(cfg.HelloTimeout, transport.HelloTimeout)
 	cfg.Resume = cmp.Or(cfg.Resume, DefaultResume)
+	if cfg.create == nil {
+		cfg.create = createFile
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -10,15 +10,18 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"meanwhile/host/journal"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/server"
 	"meanwhile/session"
@@ -30,7 +33,7 @@ import (
 //	rooms/NAME.TIME/00000007.journal  the newest segments: a checkpoint each, and what followed
 //	moments/NAME-...                  copies of segments that were saved, see Host.Save
 //	reports/NAME-.../                 the same, and logs of the players who asked for it, see Host.Report
-//	lost/NAME/                        of a room that could not be restored
+//	lost/NAME/                        of a room that could not be restored, the newest keptLost
 //	run                               what resume keys begin with
 const (
 	// JournalSuffix is how the names of journals end.
@@ -43,14 +46,17 @@ const (
 
 	// keptSegments is how many segments a room keeps, each of half a minute.
 	keptSegments = 10
-	// keptMoments is how many saved moments there are at most; the oldest go first.
-	keptMoments = 50
+	// keptMoments is how many saved moments there are at most for each reason; the oldest go first.
+	keptMoments = 20
+	// keptLost is how many rooms that could not be restored are kept; the oldest go first.
+	keptLost = 16
 	// syncEvery is the longest time for which what was written may not be on the disk, so that a
 	// power cut costs that and what journal holds back. A crash of this program costs only the
 	// latter, a tenth of a second.
 	syncEvery = time.Second
-	// maxQueued is how many bytes wait to be written before a room is no longer recorded.
-	maxQueued = 64 << 20
+	// maxQueued is how many bytes wait to be written before a room is no longer recorded,
+	// maxWritten the same of all rooms together.
+	maxQueued, maxWritten = 64 << 20, 256 << 20
 	// queuedChunks is the same in chunks.
 	queuedChunks = 256
 	// maxRestarts is how often a room is restored that keeps failing within half a minute.
@@ -58,6 +64,12 @@ const (
 	// saveSpacing is the least time between two moments of a room that are saved because rules
 	// failed.
 	saveSpacing = 10 * time.Minute
+	// saveWait is how long Save waits for the disk.
+	saveWait = 30 * time.Second
+	// maxBehind is how much older than what is stored a restored world may be: the tenth of a
+	// second of a crash, the second of a power cut, and some delay of the disk. An older one would
+	// have again what players have taken out of it since.
+	maxBehind = 5 * time.Second
 )
 
 // Build identifies this program by its executable; empty if that cannot be read.
@@ -80,31 +92,78 @@ var Build = sync.OnceValue(func() string {
 
 // An archive writes the journal of one room, in a goroutine of its own. No tick waits for it.
 type archive struct {
-	root string // Config.Journal
-	name string
-	dir  string // of the segments: two rooms of one name, one of which ends, do not meet
-	log  *slog.Logger
+	root   string // Config.Journal
+	name   string
+	dir    string // of the segments: two rooms of one name, one of which ends, do not meet
+	create func(path string) (segmentFile, error)
+	log    *slog.Logger
 
 	work   chan archived
-	queued atomic.Int64 // bytes
-	broken atomic.Bool  // until the next segment
+	queued atomic.Int64  // bytes
+	total  *atomic.Int64 // the same of all rooms
+	broken atomic.Bool   // until the next segment
 
 	// Of the goroutine.
-	file   *os.File
+	file   segmentFile
+	path   string
 	number int
+	begun  bool // the file has something to begin a replay with
 	synced time.Time
 	buf    []byte
+}
+
+// A segmentFile is a file that is written.
+type segmentFile interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// createFile makes a file in a folder, and both outlive a power cut.
+func createFile(path string) (segmentFile, error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	syncFolder(dir)
+	syncFolder(filepath.Dir(dir))
+	return f, nil
+}
+
+// syncFolder writes to the disk which files a folder has. Some file systems cannot, and do it by
+// themselves.
+func syncFolder(dir string) {
+	if f, err := os.Open(dir); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
 }
 
 // archived is one thing to do: to write a chunk, or else anything.
 type archived struct {
 	chunk journal.Chunk
 	do    func()
+	drop  func() // in place of do, when the room has ended
 }
 
-func newArchive(root, name string, log *slog.Logger) *archive {
-	dir := filepath.Join(root, roomsDir, fmt.Sprintf("%s.%020d", name, time.Now().UnixNano()))
-	return &archive{root: root, name: name, dir: dir, log: log, work: make(chan archived, queuedChunks)}
+func newArchive(h *Host, name string, log *slog.Logger) *archive {
+	root := h.cfg.Journal
+	return &archive{root: root, name: name, dir: filepath.Join(root, roomsDir, name+h.folderTime()), create: h.cfg.create,
+		log: log, work: make(chan archived, queuedChunks), total: &h.unwritten}
+}
+
+// folderTime returns the end of a new folder's name. It rises, also where the clock was set back
+// between two runs: the newest folder of a name counts.
+func (h *Host) folderTime() string {
+	for {
+		old := h.newestFolder.Load()
+		if at := max(time.Now().UnixNano(), old+1); h.newestFolder.CompareAndSwap(old, at) {
+			return fmt.Sprintf(".%020d", at)
+		}
+	}
 }
 
 // put queues a chunk, see journal.New.
@@ -112,16 +171,38 @@ func (a *archive) put(c journal.Chunk) bool {
 	if c.Kind == journal.KindHeader {
 		a.broken.Store(false) // the next try
 	}
-	if a.broken.Load() || a.queued.Load()+int64(len(c.Payload)) > maxQueued {
+	size := int64(len(c.Payload))
+	if a.broken.Load() || a.queued.Load()+size > maxQueued || a.total.Load()+size > maxWritten {
 		return false
 	}
-	a.queued.Add(int64(len(c.Payload)))
+	a.count(size)
 	select {
 	case a.work <- archived{chunk: c}:
 		return true
 	default:
-		a.queued.Add(-int64(len(c.Payload)))
+		a.count(-size)
 		return false
+	}
+}
+
+// count counts bytes that wait.
+func (a *archive) count(bytes int64) {
+	a.queued.Add(bytes)
+	a.total.Add(bytes)
+}
+
+// forget drops what waits to be written.
+func (a *archive) forget() {
+	for {
+		select {
+		case w := <-a.work:
+			a.count(-int64(len(w.chunk.Payload)))
+			if w.drop != nil {
+				w.drop()
+			}
+		default:
+			return
+		}
 	}
 }
 
@@ -132,10 +213,12 @@ func (a *archive) run() {
 			w.do()
 			continue
 		}
-		a.queued.Add(-int64(len(w.chunk.Payload)))
+		a.count(-int64(len(w.chunk.Payload)))
 		if err := a.write(&w.chunk); err != nil {
 			a.broken.Store(true)
-			a.close()
+			if a.close(); !a.begun && a.path != "" { // of no use, and the disk may be full
+				_ = os.Remove(a.path)
+			}
 			a.log.Error("the room cannot be recorded; the next try follows", "error", err)
 		}
 	}
@@ -167,6 +250,7 @@ func (a *archive) write(c *journal.Chunk) (err error) {
 	if _, err := a.file.Write(a.buf); err != nil {
 		return err
 	}
+	a.begun = a.begun || c.Kind != journal.KindHeader
 	if c.Kind == journal.KindLog && time.Since(a.synced) < syncEvery {
 		return nil
 	}
@@ -183,16 +267,18 @@ func (a *archive) write(c *journal.Chunk) (err error) {
 // open begins the next segment.
 func (a *archive) open() error {
 	a.close()
-	if err := os.MkdirAll(a.dir, 0o700); err != nil {
-		return err
-	}
 	a.number++
-	f, err := os.OpenFile(filepath.Join(a.dir, fmt.Sprintf("%08d%s", a.number, JournalSuffix)),
-		os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	a.path, a.begun = "", false
+	path := segmentPath(a.dir, a.number)
+	f, err := a.create(path)
 	if err == nil {
-		a.file = f
+		a.file, a.path = f, path
 	}
 	return err
+}
+
+func segmentPath(dir string, number int) string {
+	return filepath.Join(dir, fmt.Sprintf("%08d%s", number, JournalSuffix))
 }
 
 // prune removes old segments.
@@ -216,15 +302,7 @@ func segmentsOf(dir string) []string {
 // save copies the segments into one file, and returns its name. It runs in the goroutine.
 func (a *archive) save(why string) (string, error) {
 	dir := filepath.Join(a.root, momentsDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	old, _ := filepath.Glob(filepath.Join(dir, "*"+JournalSuffix))
-	slices.SortFunc(old, func(x, y string) int { return modified(x).Compare(modified(y)) })
-	for len(old) >= keptMoments {
-		_ = os.Remove(old[0])
-		old = old[1:]
-	}
+	removeOldest(filepath.Join(dir, "*-"+why+JournalSuffix), keptMoments-1)
 	at := time.Now().UTC().Format("20060102-150405.000")
 	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
 	return name, a.copyTo(name)
@@ -235,7 +313,7 @@ func (a *archive) copyTo(name string) error {
 	if a.file != nil {
 		_ = a.file.Sync()
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := a.create(name)
 	if err != nil {
 		return err
 	}
@@ -251,6 +329,15 @@ func (a *archive) copyTo(name string) error {
 		}
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeOldest removes files or folders that a pattern matches, but for the newest.
+func removeOldest(pattern string, keep int) {
+	old, _ := filepath.Glob(pattern) // the pattern is sound
+	slices.SortFunc(old, func(x, y string) int { return modified(x).Compare(modified(y)) })
+	for _, name := range old[:max(len(old)-keep, 0)] {
+		_ = os.RemoveAll(name)
+	}
 }
 
 func modified(path string) time.Time {
@@ -343,22 +430,46 @@ func (r *room) saveMoment(why string, done func(path string, err error)) {
 		if done != nil {
 			done(path, err)
 		}
-	})
+	}, done)
 	if err != nil && done != nil {
 		done("", err)
 	}
 }
 
-// saveTo lets do copy what was recorded up to now, in the goroutine of the archive. It runs in the
-// room's loop.
-func (r *room) saveTo(do func(a *archive)) error {
+// saveTo lets do copy what was recorded up to now, in the goroutine of the archive; if the room ends
+// before that, drop is called with the reason, if it is not nil. It runs in the room's loop.
+func (r *room) saveTo(do func(a *archive), drop func(path string, err error)) error {
 	r.srv.Flush()
 	a := r.archive
+	w := archived{do: func() { do(a) }, drop: func() {
+		if drop != nil {
+			drop("", ErrNoRoom)
+		}
+	}}
 	select {
-	case a.work <- archived{do: func() { do(a) }}:
+	case a.work <- w:
 		return nil
 	default:
-		return errors.New("host: the disk is too slow")
+		return errSlowDisk
+	}
+}
+
+// errSlowDisk is an error of Save and Report.
+var errSlowDisk = errors.New("host: the disk is too slow")
+
+// A savedFile is a file or folder that was written for a request.
+type savedFile struct {
+	path string
+	err  error
+}
+
+// awaitFile waits for a file, but not for ever: the disk may stand still.
+func awaitFile(saved <-chan savedFile) (path string, err error) {
+	select {
+	case x := <-saved:
+		return x.path, x.err
+	case <-time.After(saveWait):
+		return "", errSlowDisk
 	}
 }
 
@@ -377,20 +488,16 @@ func (h *Host) Save(name string) (path string, err error) {
 	if r.archive == nil {
 		return "", ErrNotRecorded
 	}
-	type result struct {
-		path string
-		err  error
-	}
-	saved := make(chan result, 1)
-	if !r.call(func() { r.saveMoment("asked", func(path string, err error) { saved <- result{path, err} }) }) {
+	saved := make(chan savedFile, 1)
+	if !r.call(func() { r.saveMoment("asked", func(path string, err error) { saved <- savedFile{path, err} }) }) {
 		return "", fmt.Errorf("%w: %q", ErrNoRoom, name)
 	}
-	x := <-saved
-	return x.path, x.err
+	return awaitFile(saved)
 }
 
 // archiving runs the archive of a room until stop is called, which ends it. A room that has ended
-// leaves nothing to restore; one whose world failed leaves what led to that.
+// leaves nothing to restore; one whose world failed leaves what led to that. stop waits for the
+// disk, so nobody may wait for it.
 func (r *room) archiving() (stop func(why session.Refusal)) {
 	if r.archive == nil {
 		return func(session.Refusal) {}
@@ -399,13 +506,15 @@ func (r *room) archiving() (stop func(why session.Refusal)) {
 	var wg sync.WaitGroup
 	wg.Go(a.run)
 	return func(why session.Refusal) {
-		r.srv.Flush()
-		a.work <- archived{do: func() {
-			if why.Code == session.InternalError {
+		if why.Code == session.InternalError {
+			r.srv.Flush()
+			a.work <- archived{do: func() {
 				path, err := a.save("failed")
 				a.log.Error("what led to the failure was saved", "file", path, "error", err)
-			}
-		}}
+			}}
+		} else {
+			a.forget()
+		}
 		close(a.work)
 		wg.Wait()
 		if err := os.RemoveAll(a.dir); err != nil {
@@ -423,10 +532,7 @@ func (h *Host) openJournals() error {
 	if err := os.MkdirAll(filepath.Join(h.cfg.Journal, roomsDir), 0o700); err != nil {
 		return fmt.Errorf("host: Journal: %w", err)
 	}
-	run := filepath.Join(h.cfg.Journal, runFile)
-	if b, err := os.ReadFile(run); err == nil && len(b) == len(h.name) {
-		copy(h.name[:], b)
-	} else if err := os.WriteFile(run, h.name[:], 0o600); err != nil {
+	if err := h.keepName(filepath.Join(h.cfg.Journal, runFile)); err != nil {
 		return fmt.Errorf("host: Journal: %w", err)
 	}
 	list, err := os.ReadDir(filepath.Join(h.cfg.Journal, roomsDir)) // sorted
@@ -435,9 +541,12 @@ func (h *Host) openJournals() error {
 	}
 	newest := map[string]string{} // folder, by room
 	for _, e := range list {
-		name, _, ok := strings.Cut(e.Name(), ".")
+		name, at, ok := strings.Cut(e.Name(), ".")
 		if !ok || !e.IsDir() || CheckRoom(name) != nil {
 			continue
+		}
+		if n, err := strconv.ParseInt(at, 10, 64); err == nil && n < math.MaxInt64 {
+			h.newestFolder.Store(max(h.newestFolder.Load(), n))
 		}
 		if old := newest[name]; old != "" {
 			_ = os.RemoveAll(old) // its room was about to end
@@ -446,6 +555,12 @@ func (h *Host) openJournals() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(newest)) {
 		world, err := h.readWorld(newest[name])
+		if err == nil {
+			err = h.compare(world)
+			if errors.Is(err, errNoStore) {
+				return err
+			}
+		}
 		if err == nil {
 			world.name = name
 			h.restored = append(h.restored, world)
@@ -463,6 +578,32 @@ func (h *Host) openJournals() error {
 	return nil
 }
 
+// keepName gives the host the name that is in a file, or writes it there.
+func (h *Host) keepName(path string) error {
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) == len(h.name) {
+		copy(h.name[:], b)
+		return nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	work := path + ".new"
+	_ = os.Remove(work)
+	f, err := createFile(work)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(h.name[:])
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(work, path); err == nil {
+		syncFolder(filepath.Dir(path))
+	}
+	return err
+}
+
 // putAside moves the journal of a room to where it does no harm.
 func (h *Host) putAside(dir, name string) {
 	to := filepath.Join(h.cfg.Journal, lostDir, name)
@@ -472,14 +613,13 @@ func (h *Host) putAside(dir, name string) {
 		err = os.Rename(dir, to)
 	}
 	if err != nil {
-		h.log.Error(
-			"the journal of a room could not be put aside",
-			"room",
-			name,
-			"error",
-			errors.Join(err, os.RemoveAll(dir)),
-		)
+		err = errors.Join(err, os.RemoveAll(dir))
+		h.log.Error("the journal of a room could not be put aside", "room", name, "error", err)
+		return
 	}
+	now := time.Now()
+	_ = os.Chtimes(to, now, now) // if it fails, another one goes first
+	removeOldest(filepath.Join(h.cfg.Journal, lostDir, "*"), keptLost)
 }
 
 // A restoredWorld is a world of before a crash, as of its newest recorded tick.
@@ -489,50 +629,135 @@ type restoredWorld struct {
 	header journal.Header
 	number int // of the newest segment
 	replay *journal.Replay
+	newer  map[string][]byte // by key: records that are stored and newer than those of the world
 }
 
-// readWorld restores the world in a folder.
+// readWorld restores the world in a folder, from the newest segments that it takes.
 func (h *Host) readWorld(dir string) (*restoredWorld, error) {
-	var parts [][]byte
+	names := segmentsOf(dir)
 	w := &restoredWorld{dir: dir}
-	for _, name := range segmentsOf(dir) {
-		b, err := os.ReadFile(name)
+	if len(names) == 0 {
+		return nil, errors.New("host: it has no file")
+	}
+	if _, err := fmt.Sscanf(filepath.Base(names[len(names)-1]), "%d", &w.number); err != nil {
+		return nil, fmt.Errorf("host: %s is no name of a segment", names[len(names)-1])
+	}
+	var parts [][]byte
+	for i := len(names) - 1; ; i-- {
+		b, err := os.ReadFile(names[i])
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, b)
-		if _, err := fmt.Sscanf(filepath.Base(name), "%d", &w.number); err != nil {
-			return nil, fmt.Errorf("host: %s is no name of a segment", name)
+		parts = slices.Insert(parts, 0, b)
+		f, err := journal.Parse(parts...)
+		if err == nil {
+			if f.Torn != nil {
+				h.log.Warn("the journal of a room is damaged; what is sound counts", "dir", dir, "error", f.Torn)
+			}
+			if i > 0 && !f.Begins() {
+				continue
+			}
+			err = h.restore(w, f)
+		}
+		if w.replay != nil || i == 0 || errors.Is(err, errNotAgain) {
+			return w, err
 		}
 	}
-	f, err := journal.Parse(parts...)
-	if err != nil {
-		return nil, err
-	}
-	if f.Torn != nil {
-		h.log.Warn("the journal of a room is damaged; what is sound counts", "dir", dir, "error", f.Torn)
-	}
+}
+
+// errNotAgain is wrapped by errors about rooms that older segments do not help.
+var errNotAgain = errors.New("host: it is not restored")
+
+// restore restores a world from a journal. The attempt is noted on the disk first, so that it is
+// counted even if it ends this program.
+func (h *Host) restore(w *restoredWorld, f *journal.File) error {
 	if w.header = f.Header; w.header.Build != Build() || Build() == "" {
-		return nil, fmt.Errorf("host: it was recorded by another build of the program, %s; this one is %s", w.header.Build,
-			Build())
+		return fmt.Errorf("%w: it was recorded by another build of the program, %s; this one is %s", errNotAgain,
+			w.header.Build, Build())
 	}
 	if w.header.Restarts >= maxRestarts {
-		return nil, fmt.Errorf("host: it failed soon after each of the last %d restarts", maxRestarts)
+		return fmt.Errorf("%w: it failed soon after each of the last %d restarts", errNotAgain, maxRestarts)
+	}
+	w.number++
+	attempt := segmentPath(w.dir, w.number)
+	if err := h.noteAttempt(attempt, w.header); err != nil {
+		h.log.Warn("a restart of a room could not be noted", "dir", w.dir, "error", err)
 	}
 	var why error
 	if err := guarded(func() error {
 		w.replay, why = journal.Restore(h.cfg.Rules, f)
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("host: it could not be read: %w", err)
+		why = fmt.Errorf("host: it could not be read: %w", err)
 	}
+	_ = os.Remove(attempt) // other rooms may end this program yet
 	if w.replay == nil {
-		return nil, why
-	} else if why != nil {
-		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "dir", dir,
+		return why
+	}
+	if why != nil {
+		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "dir", w.dir,
 			"tick", w.replay.Server.Tick(), "error", why)
 	}
-	return w, nil
+	return nil
+}
+
+// noteAttempt writes a segment that says of a room that it was restarted once more.
+func (h *Host) noteAttempt(path string, header journal.Header) error {
+	header.Restarts++
+	b, err := header.Append(nil)
+	if err != nil {
+		return err
+	}
+	f, err := h.cfg.create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// errNoStore is an error of New.
+var errNoStore = errors.New("host: the store did not answer, so nobody knows whether it has newer records than " +
+	"a room that is to be restored")
+
+// compare looks up what is stored for those in a restored world. It fails if that is so much newer
+// that the world is not to be used.
+func (h *Host) compare(w *restoredWorld) error {
+	if h.keeper == nil {
+		return nil
+	}
+	srv := w.replay.Server
+	records := map[string]*engine.Record{}
+	if rec := srv.RoomRecord(); rec != nil && h.cfg.Rules.Saved(true) != nil {
+		records[roomKey(h.cfg.Rules.Name, w.header.Settings.Room)] = rec
+	}
+	for _, id := range srv.Players(nil) {
+		var n savedPlayer
+		if b := w.replay.Notes[id]; b != nil && json.Unmarshal(b, &n) == nil && n.Profile != "" {
+			if rec := srv.Record(id); rec != nil {
+				records[n.Profile] = rec
+			}
+		}
+	}
+	w.newer = map[string][]byte{}
+	var behind time.Duration
+	for key, rec := range records {
+		stored, err := h.keeper.stored(key)
+		if err != nil {
+			return fmt.Errorf("%w: room %s, record %s: %w", errNoStore, w.header.Settings.Room, key, err)
+		}
+		m := markOf(stored)
+		if !m.newer(parseMark(rec.Mark()), w.header.World, srv.Tick()) {
+			continue
+		}
+		if w.newer[key] = stored; m.world == w.header.World && m.tick > srv.Tick() {
+			behind = max(behind, time.Duration(m.tick-srv.Tick())*srv.Period())
+		}
+	}
+	if behind > maxBehind {
+		return fmt.Errorf("host: what is stored of its players is %v newer than what was recorded of it", behind)
+	}
+	return nil
 }
 
 // revive opens the rooms that were restored, before Run accepts anybody. Their players have no
@@ -543,9 +768,11 @@ func (h *Host) revive() {
 		return cmp.Compare(b.replay.Server.Now(), a.replay.Server.Now())
 	})
 	for _, w := range h.restored {
+		recorded := modified(segmentPath(w.dir, w.number)).UTC()
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
-		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans)
+		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", recorded,
+			"newer_records", len(w.newer))
 	}
 	h.restored = nil
 }
@@ -553,7 +780,8 @@ func (h *Host) revive() {
 func (h *Host) reviveRoom(w *restoredWorld) *room {
 	r := makeRoom(h, w.name, origin{})
 	r.archive.dir, r.archive.number = w.dir, w.number
-	header := journal.Header{Build: Build(), Started: w.header.Started, Restarts: w.header.Restarts + 1}
+	r.world = w.header.World
+	header := journal.Header{Build: Build(), World: r.world, Started: w.header.Started, Restarts: w.header.Restarts + 1}
 	// Its settings are the recorded ones, whatever this host has: a replay begins with them.
 	r.srv = journal.Record(w.replay.Server, w.header.Settings.Config(), header, w.replay.Notes, r.archive.put)
 	r.setUp()
@@ -567,11 +795,11 @@ func (h *Host) reviveRoom(w *restoredWorld) *room {
 			r.srv.Disconnect(id) // a bot
 			continue
 		}
-		r.revivePlayer(id, &n)
+		r.revivePlayer(id, &n, w.newer)
 	}
 	if s := h.cfg.Rules.Saved(true); s != nil && h.keeper != nil {
 		if rec := r.srv.RoomRecord(); rec != nil {
-			r.last.record = h.keeper.adopt(r.recordKey(), r, rec)
+			r.last.record = h.keeper.adopt(r.recordKey(), r, rec, w.newer[r.recordKey()])
 		}
 	}
 	r.revived, r.stayed = true, true
@@ -585,7 +813,7 @@ func (h *Host) reviveRoom(w *restoredWorld) *room {
 }
 
 // revivePlayer makes a player who has no connection yet.
-func (r *room) revivePlayer(id server.PlayerID, n *savedPlayer) {
+func (r *room) revivePlayer(id server.PlayerID, n *savedPlayer, newer map[string][]byte) {
 	now := r.h.clock()
 	p := &player{id: id, name: n.Name, peer: nobody{}, nonce: n.Nonce, account: n.Account, joined: now,
 		entered: r.srv.Tick(), in: new(transport.Queue), visit: 1}
@@ -599,7 +827,7 @@ func (r *room) revivePlayer(id server.PlayerID, n *savedPlayer) {
 		p.back.keys = append(p.back.keys, key)
 	}
 	if rec := r.srv.Record(id); rec != nil && n.Profile != "" && r.h.keeper != nil {
-		if p.profile = r.h.keeper.adopt(n.Profile, r, rec); p.profile == nil {
+		if p.profile = r.h.keeper.adopt(n.Profile, r, rec, newer[n.Profile]); p.profile == nil {
 			r.srv.Disconnect(id)
 			return
 		}

@@ -148,8 +148,8 @@ func replayed(t *testing.T, path string, cfg Config) {
 	}
 }
 
-// A room that was restored by a host with other settings is recorded as it is: after the next crash it
-// goes on from there, and its restarts are counted.
+// A room that was restored by a host with other settings is recorded as it is: after the next crash
+// it goes on from there, and its restarts are counted.
 func TestCrashAfterOtherSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newStage(t, Config{Journal: t.TempDir(), Players: 8})
@@ -176,8 +176,8 @@ func TestCrashAfterOtherSettings(t *testing.T) {
 	})
 }
 
-// A player whom two restored worlds have, as it changed rooms just before a crash, is in one of them: what
-// lasts of it has one home.
+// A player whom two restored worlds have, as it changed rooms just before a crash, is in one of
+// them: what lasts of it has one home.
 func TestAPlayerOfTwoWorlds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules, _ := miners(t)
@@ -228,7 +228,7 @@ func TestUnsoundJournals(t *testing.T) {
 			{"torn", func(_ string, b []byte) []byte { return b[:len(b)-7] }, ""},
 			{"other build", func(segment string, _ []byte) []byte {
 				c := journal.Chunk{Kind: journal.KindHeader,
-					Payload: []byte(`{"Format":"meanwhile journal 1","Game":"zap","Build":"abc"}`)}
+					Payload: []byte(`{"Format":"meanwhile journal 2","Game":"zap","Build":"abc"}`)}
 				b, err := c.Append(nil)
 				if err != nil {
 					t.Error(err)

@@ -25,8 +25,8 @@ const (
 	// maxWaiting is how many records may wait to be stored before further players, who would add
 	// more, are refused as busy. Those who play already are at most so many beyond it.
 	maxWaiting = 4096
-	// maxLoads is how many records are loaded at once. While a store does not answer, further players
-	// are refused as busy.
+	// maxLoads is how many records are loaded at once. While a store does not answer, further
+	// players are refused as busy.
 	maxLoads = 256
 	// loadTimeout bounds one load, saveTimeout one save.
 	loadTimeout = 3 * time.Second
@@ -60,7 +60,7 @@ type keeper struct {
 	mu      sync.Mutex
 	loads   int // under way
 	inUse   map[string]*profile
-	waiting map[string]any // by key: a pointer to a copy of the record
+	waiting map[string]any // by key: a copy of the record
 	saving  map[string]any // what is being stored
 	wake    chan struct{}  // holds a token while something waits
 
@@ -150,9 +150,10 @@ func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Sav
 	}
 }
 
-// adopt makes a record that a room has already, from before a crash, one that this keeper stores:
-// it may be newer than the stored one. It returns nil if another room has adopted it.
-func (k *keeper) adopt(key string, r *room, rec *engine.Record) *profile {
+// adopt makes a record that a room has already, from before a crash, one that this keeper stores.
+// newer is what is stored if that is newer, else nil. It returns nil if another room has adopted
+// the record, or if newer cannot be read.
+func (k *keeper) adopt(key string, r *room, rec *engine.Record, newer []byte) *profile {
 	p := &profile{key: key, room: r, rec: rec, refs: 1, loaded: make(chan struct{}), gone: make(chan struct{})}
 	close(p.loaded)
 	k.mu.Lock()
@@ -160,9 +161,26 @@ func (k *keeper) adopt(key string, r *room, rec *engine.Record) *profile {
 	if k.inUse[key] != nil {
 		return nil
 	}
-	rec.Touch()
+	if newer == nil {
+		rec.Touch()
+	} else if err := guarded(func() error { return fill(rec, newer) }); err != nil {
+		k.loadFailed.Add(1)
+		k.log.Error("a record could not be loaded", "key", key, "error", err)
+		return nil
+	}
 	k.inUse[key] = p
 	return p
+}
+
+// stored returns the stored record of a key; nil if there is none.
+func (k *keeper) stored(key string) (b []byte, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	err = guarded(func() (err error) {
+		b, err = k.store.Load(ctx, key)
+		return err
+	})
+	return b, err
 }
 
 // ready returns a profile that has been loaded, or releases it.
@@ -204,10 +222,10 @@ func (k *keeper) load(key string, s *engine.Saved) (*engine.Record, error) {
 		} else {
 			stored, err = k.store.Load(ctx, key)
 		}
-		if err != nil || stored == nil {
+		if err != nil {
 			return err
 		}
-		return rec.Fill(func(into any) error { return json.Unmarshal(stored, into) })
+		return fill(rec, stored)
 	})
 	if err != nil {
 		k.loadFailed.Add(1)

@@ -34,7 +34,9 @@ func (r *room) loadRoom(ctx context.Context) error {
 }
 
 // recordKey is the key of the room's own record.
-func (r *room) recordKey() string { return r.h.cfg.Rules.Name + "/room/" + r.name }
+func (r *room) recordKey() string { return roomKey(r.h.cfg.Rules.Name, r.name) }
+
+func roomKey(game, room string) string { return game + "/room/" + room }
 
 // loadPlayer loads the record of a player on the way into a room; nil if it has none. It runs in
 // the goroutine of the player's connection.
@@ -75,7 +77,7 @@ func (r *room) handOver() {
 		if p == nil {
 			return
 		}
-		if v := p.rec.Take(); v != nil {
+		if v := r.take(p.rec); v != nil {
 			changed[p.key] = v
 		}
 	}

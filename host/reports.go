@@ -4,7 +4,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -54,15 +53,12 @@ func (h *Host) Report(room string, key [session.KeySize]byte) (dir string, by se
 	if r == nil {
 		return "", 0, fmt.Errorf("%w: %q", ErrNoRoom, room)
 	}
-	saved := make(chan error, 1)
+	saved := make(chan savedFile, 1)
 	var p *player
 	ran := r.call(func() {
 		if p, err = r.reporter(key); err == nil {
-			err = r.saveTo(func(a *archive) {
-				var err error
-				dir, err = a.report(p.id)
-				saved <- err
-			})
+			done := func(dir string, err error) { saved <- savedFile{dir, err} }
+			err = r.saveTo(func(a *archive) { done(a.report(p.id)) }, done)
 		}
 	})
 	switch {
@@ -71,7 +67,8 @@ func (h *Host) Report(room string, key [session.KeySize]byte) (dir string, by se
 	case err != nil:
 		return "", 0, err
 	}
-	return dir, p.id, <-saved
+	dir, err = awaitFile(saved)
+	return dir, p.id, err
 }
 
 // reporter returns the player who may report now with a resume key.
@@ -96,16 +93,8 @@ func (r *room) reporter(key [session.KeySize]byte) (*player, error) {
 // goroutine.
 func (a *archive) report(by server.PlayerID) (string, error) {
 	all := filepath.Join(a.root, reportsDir)
-	old, _ := filepath.Glob(filepath.Join(all, "*")) // the pattern is sound
-	slices.SortFunc(old, func(x, y string) int { return modified(x).Compare(modified(y)) })
-	for len(old) >= keptReports {
-		_ = os.RemoveAll(old[0])
-		old = old[1:]
-	}
+	removeOldest(filepath.Join(all, "*"), keptReports-1)
 	at := time.Now().UTC().Format("20060102-150405.000")
 	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, at, by))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	return dir, a.copyTo(filepath.Join(dir, "room"+JournalSuffix))
 }

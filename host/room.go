@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -40,6 +41,7 @@ type room struct {
 	by    origin // who opened it
 	code  string // that opens it; empty: it is public
 	log   *slog.Logger
+	world uint64 // see journal.Header
 	srv   *journal.Server
 	pacer clock.Pacer
 
@@ -171,9 +173,10 @@ func newRoom(h *Host, name string, by origin) (*room, error) {
 	}
 	r := makeRoom(h, name, by)
 	var put func(journal.Chunk) bool
+	r.world = rand.Uint64()
 	header := journal.Header{}
 	if r.archive != nil {
-		put, header = r.archive.put, journal.Header{Build: Build(), Started: time.Now()}
+		put, header = r.archive.put, journal.Header{Build: Build(), World: r.world, Started: time.Now()}
 	}
 	r.srv, err = journal.New(h.cfg.Rules, h.worldConfig(name, secret, seed), header, put)
 	if err != nil {
@@ -198,7 +201,7 @@ func makeRoom(h *Host, name string, by origin) *room {
 		ticked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if h.cfg.Journal != "" {
-		r.archive = newArchive(h.cfg.Journal, name, r.log)
+		r.archive = newArchive(h, name, r.log)
 	}
 	r.batch.r = r
 	r.faults.log = r.log
@@ -250,12 +253,12 @@ func (r *room) run(ctx context.Context) {
 	}
 	r.keepLast(why)
 	r.spectators.close()
-	stopArchive(why)
 	close(r.done)
 	stop()
 	crew.Wait()
 	r.h.ended(r, why)
 	r.log.Info("room closed", "reason", why.Text, "age", r.h.clock().Sub(opened).Round(time.Millisecond))
+	stopArchive(why) // last, as nobody waits for the disk
 }
 
 // part sends a player away when its room ends. The world may be broken, but every player must hear

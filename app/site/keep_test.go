@@ -202,7 +202,7 @@ func TestReplayRefusals(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("no journal at all, but long enough for a head"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := journal.Chunk{Kind: journal.KindHeader, Payload: []byte(`{"Format":"meanwhile journal 1","Game":"zap"}`)}
+	c := journal.Chunk{Kind: journal.KindHeader, Payload: []byte(`{"Format":"meanwhile journal 2","Game":"zap"}`)}
 	zap, err := c.Append(nil)
 	if err != nil {
 		t.Fatal(err)

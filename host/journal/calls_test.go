@@ -12,8 +12,8 @@ import (
 	"meanwhile/server"
 )
 
-// Every call that changes a world is in its journal: without one of them the replay would differ, but
-// for Dropped, whose effect here is what is sent anyway.
+// Every call that changes a world is in its journal: without one of them the replay would differ,
+// but for Dropped, whose effect here is what is sent anyway.
 func TestEveryCall(t *testing.T) {
 	rules := zapRules(t)
 	var chunks []journal.Chunk
@@ -87,7 +87,7 @@ func TestEveryCall(t *testing.T) {
 		}
 	}
 	s.Flush()
-	r, err := journal.NewReplay(rules, parsed(t, written(t, &journal.Header{Format: "meanwhile journal 1", Game: "zap",
+	r, err := journal.NewReplay(rules, parsed(t, written(t, &journal.Header{Format: "meanwhile journal 2", Game: "zap",
 		Hash: rules.Hash, Settings: journal.Settings{Seed: 1, Secret: 2}}, chunks[1:])))
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestBeatsWhileNotRecorded(t *testing.T) {
 	if size > 60*100 {
 		t.Errorf("60 ticks of one idle player take %d bytes", size)
 	}
-	r, err := journal.Restore(rules, parsed(t, written(t, &journal.Header{Format: "meanwhile journal 1", Game: "zap",
+	r, err := journal.Restore(rules, parsed(t, written(t, &journal.Header{Format: "meanwhile journal 2", Game: "zap",
 		Hash: rules.Hash, Settings: journal.Settings{Seed: 1, Secret: 2}}, chunks[1:])))
 	if err != nil || r.Server.Tick() != s.Tick() {
 		t.Errorf("restored to tick %d of %d: %v", r.Server.Tick(), s.Tick(), err)

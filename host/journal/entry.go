@@ -18,8 +18,8 @@ const (
 	entryReceive               // id, time, datagram
 	entryDropped               // id, sequence number
 	entryLimits                // id, budget, send, rewind, total
-	entryRecord                // id, 0, whether it lasts, JSON; or id, the player whose record it is
-	entryRoomRecord            // whether it lasts, JSON
+	entryRecord                // id, 0, whether it lasts, JSON, mark; or id, the player whose record it is
+	entryRoomRecord            // whether it lasts, JSON, mark
 	entryPeriod                // duration
 	entryBegin                 // time
 	entryLeave                 // time

@@ -33,16 +33,21 @@ const (
 	maxChunk  = 1 << 26 // bytes, compressed or not
 )
 
-// format names this form of a journal.
-const format = "meanwhile journal 1"
+// version is that of the form of journals that this package writes and reads.
+const version = 2
+
+// format is how a header names the form, with the version.
+const format = "meanwhile journal %d"
 
 // A Header says what was recorded. It stands before each checkpoint, and at the start.
 type Header struct {
-	Format string
+	Format string // see version
 	Game   string
 	Hash   uint64 // of the schema
 	Text   string // the schema
 	Build  string // identifies the program, rules and all; empty: not known
+	// World tells worlds apart, those of the same room, too; 0: not known.
+	World uint64
 	// Started is when the world was opened, on the calendar.
 	Started time.Time
 	// Restarts is how often the world was restored since it last ran for a while; see host.
@@ -68,6 +73,22 @@ func (s *Settings) Config() server.Config {
 func settingsOf(c *server.Config) Settings {
 	return Settings{Seed: c.Seed, Secret: c.Secret, Clients: c.Clients, Budget: c.Budget, Guard: c.Guard,
 		Rewind: c.Rewind, RewindTotal: c.RewindTotal, Playout: c.Playout, Room: c.Room}
+}
+
+// checkVersion returns an error unless this program reads the form of the journal.
+func (h *Header) checkVersion() error {
+	is := 0
+	_, err := fmt.Sscanf(h.Format, format, &is)
+	age := "older"
+	switch {
+	case err != nil || h.Format != fmt.Sprintf(format, is):
+		return fmt.Errorf("%w: its header says %.40q, not %q", ErrMalformed, h.Format, fmt.Sprintf(format, version))
+	case is == version:
+		return nil
+	case is > version:
+		age = "newer"
+	}
+	return fmt.Errorf("journal: it has version %d, %s than version %d, which this program reads", is, age, version)
 }
 
 // check returns an error that names the difference unless the header is of these rules.
@@ -184,8 +205,9 @@ type span struct {
 }
 
 // Parse reads a journal: one file, or the files of a room in their order, each of which begins with
-// a header. It fails if no sound header begins any of them. Bytes of a file from its first unsound chunk on
-// are left out, as Torn says, and so is what has no checkpoint before it. It retains the files.
+// a header. It fails if no sound header begins any of them. Bytes of a file from its first unsound
+// chunk on are left out, as Torn says, and so is what has no checkpoint before it. It retains the
+// files.
 func Parse(files ...[]byte) (*File, error) {
 	f := &File{}
 	for i, b := range files {
@@ -202,6 +224,10 @@ func Parse(files ...[]byte) (*File, error) {
 	}
 	return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
 }
+
+// Begins reports whether a replay can begin with the file: it has a checkpoint, or is that of a
+// room from its first tick on.
+func (f *File) Begins() bool { return len(f.chunks) > 0 }
 
 // Sound returns how many bytes at the beginning of a file are sound chunks.
 func Sound(b []byte) (n int) {
@@ -261,6 +287,16 @@ func nextSpan(b []byte) (span, error) {
 	return s, nil
 }
 
+// Append appends a header as it stands in a file.
+func (h *Header) Append(dst []byte) ([]byte, error) {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return dst, err
+	}
+	c := Chunk{Kind: KindHeader, Payload: b}
+	return c.Append(dst)
+}
+
 // header reads a header: the first, or a later one, which must fit the first.
 func (f *File) header(s span) error {
 	p, err := s.payload()
@@ -268,8 +304,11 @@ func (f *File) header(s span) error {
 		return err
 	}
 	var h Header
-	if err := json.Unmarshal(p, &h); err != nil || h.Format != format {
-		return fmt.Errorf("%w: its header is none of %q", ErrMalformed, format)
+	if err := json.Unmarshal(p, &h); err != nil {
+		return fmt.Errorf("%w: its header: %w", ErrMalformed, err)
+	}
+	if err := h.checkVersion(); err != nil {
+		return err
 	}
 	if f.Header.Format != "" && (h.Hash != f.Header.Hash || h.Build != f.Header.Build || h.Settings != f.Header.Settings) {
 		return errors.New("journal: what follows is of another world")

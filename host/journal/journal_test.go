@@ -66,8 +66,8 @@ func sumsOf(t testing.TB, rules *game.Rules, f *journal.File) map[clock.Tick]uin
 	}
 }
 
-// A journal that ends anywhere, or has a wrong byte anywhere, is refused or gives the world as of one
-// of its ticks, and never another.
+// A journal that ends anywhere, or has a wrong byte anywhere, is refused or gives the world as of
+// one of its ticks, and never another.
 func TestTornAndWrongBytes(t *testing.T) {
 	rules := zapRules(t)
 	whole, _ := record(t, rules, 1, 3*time.Second)
@@ -113,7 +113,8 @@ func TestTornAndWrongBytes(t *testing.T) {
 	}
 }
 
-// A file that is torn hides nothing of those after it, whether it is the first of a room or a later one.
+// A file that is torn hides nothing of those after it, whether it is the first of a room or a later
+// one.
 func TestTornFileAmongOthers(t *testing.T) {
 	rules := zapRules(t)
 	whole, _ := record(t, rules, 1, 33*time.Second)
@@ -300,7 +301,7 @@ func FuzzLog(f *testing.F) {
 	for _, b := range blocks {
 		f.Add(b)
 	}
-	head := journal.Header{Format: "meanwhile journal 1", Game: rules.Name, Hash: rules.Hash}
+	head := journal.Header{Format: "meanwhile journal 2", Game: rules.Name, Hash: rules.Hash}
 	f.Fuzz(func(t *testing.T, block []byte) {
 		file := parsed(t, written(t, &head, []journal.Chunk{{Kind: journal.KindLog, Payload: block}}))
 		r, err := journal.NewReplay(rules, file)
@@ -320,7 +321,7 @@ func FuzzLog(f *testing.F) {
 
 // FuzzParse: a file is refused or sound up to where it says.
 func FuzzParse(f *testing.F) {
-	head := journal.Header{Format: "meanwhile journal 1", Game: "zap"}
+	head := journal.Header{Format: "meanwhile journal 2", Game: "zap"}
 	b := written(f, &head, []journal.Chunk{{Kind: journal.KindLog, Payload: []byte("abc")}})
 	f.Add(b)
 	f.Add(b[:len(b)-1])

@@ -104,8 +104,8 @@ type calls interface {
 	End()
 }
 
-// Again returns a Replay whose calls are recorded again, to measure what that costs. The file has no
-// checkpoint.
+// Again returns a Replay whose calls are recorded again, to measure what that costs. The file has
+// no checkpoint.
 func Again(rules *game.Rules, f *File, put func(Chunk) bool) (*Replay, error) {
 	r, err := NewReplay(rules, f)
 	if err != nil {
@@ -396,11 +396,12 @@ func (r *Replay) record(id server.PlayerID) error {
 
 // record reads the content of a record.
 func (r *reader) record(s *engine.Saved) (*engine.Record, error) {
-	lasts, b := r.number(), r.bytes()
+	lasts, b, mark := r.number(), r.bytes(), r.bytes()
 	if r.err != nil || s == nil || b == nil && lasts == 0 {
 		return nil, r.err
 	}
 	rec := s.NewRecord(lasts != 0)
+	rec.SetMark(string(mark))
 	if len(b) == 0 {
 		return rec, nil
 	}
@@ -437,13 +438,19 @@ func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
 }
 
 // Restore returns a Replay that stands at the end of a journal: the world as it was after the last
-// tick that was written down. It begins at the newest sound checkpoint. Where the log behind that
-// leads to another result than was recorded, the world is that of the checkpoint, and why says so.
+// tick that was written down, which cannot step any further. It begins at the newest sound
+// checkpoint. Where the log behind that leads to another result than was recorded, the world is
+// that of the checkpoint, and why says so.
 func Restore(rules *game.Rules, f *File) (r *Replay, why error) {
 	r, err := NewReplay(rules, f)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if r != nil { // nobody steps on, and a file is large
+			r.f, r.in = &File{Header: f.Header}, reader{}
+		}
+	}()
 	for last := len(f.chunks); ; {
 		from := last - 1
 		for from >= 0 && f.chunks[from].kind != KindCheckpoint {

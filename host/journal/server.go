@@ -82,7 +82,8 @@ func New(rules *game.Rules, cfg server.Config, h Header, put func(Chunk) bool) (
 func Record(srv *server.Server, cfg server.Config, h Header, notes map[server.PlayerID][]byte,
 	put func(Chunk) bool) *Server {
 	rules := srv.Rules()
-	h.Format, h.Game, h.Hash, h.Text, h.Settings = format, rules.Name, rules.Hash, rules.Text, settingsOf(&cfg)
+	h.Format, h.Settings = fmt.Sprintf(format, version), settingsOf(&cfg)
+	h.Game, h.Hash, h.Text = rules.Name, rules.Hash, rules.Text
 	s := &Server{Server: srv, header: h, put: put, notes: map[server.PlayerID][]byte{},
 		gone: map[server.PlayerID]*engine.Record{}, ended: srv.Tick()}
 	maps.Copy(s.notes, notes)
@@ -313,6 +314,7 @@ func (s *scribe) record(rec *engine.Record) {
 	if rec == nil {
 		s.number(0)
 		s.bytes(nil)
+		s.bytes(nil)
 		return
 	}
 	v, lasts := rec.Whole()
@@ -322,6 +324,7 @@ func (s *scribe) record(rec *engine.Record) {
 	}
 	s.bool(lasts)
 	s.bytes(b)
+	s.bytes([]byte(rec.Mark()))
 }
 
 func (s *Server) SetRoomRecord(rec *engine.Record) {

@@ -26,6 +26,7 @@ type Record struct {
 	lasts   bool
 	lent    bool // to the callback that runs
 	changed bool // since Take
+	mark    string
 }
 
 // NewRecord returns a zero record. lasts says whether somebody stores it.
@@ -43,6 +44,12 @@ func (r *Record) Take() any {
 	r.changed = false
 	return r.state.Copy()
 }
+
+// Mark returns what SetMark set: the owner's name for the save that the record was loaded from.
+func (r *Record) Mark() string { return r.mark }
+
+// SetMark sets it.
+func (r *Record) SetMark(m string) { r.mark = m }
 
 // Whole returns a pointer to a copy of the record, and whether it lasts.
 func (r *Record) Whole() (v any, lasts bool) { return r.state.Copy(), r.lasts }
