@@ -35,6 +35,8 @@ type Form struct {
 	plans  map[reflect.Type]*plan
 	names  map[string]*plan // by name and layout; nil: ambiguous
 	shared memory
+	theirs map[*plan]bool // structs that only what is shared consists of
+	most   uint64         // bytes of memory that Thaw takes
 
 	// Of one call, reused.
 	found memory
@@ -45,15 +47,23 @@ type Form struct {
 // errMalformed is wrapped by errors about bytes that Freeze did not write.
 var errMalformed = errors.New("freeze: malformed")
 
+// maxMemory bounds what Thaw takes, in bytes: bytes made on purpose ask for more than their size.
+const maxMemory = 512 << 20
+
 // New returns a Form for values like root, a pointer, whose pointers into what shared reaches stay
 // as they are. samples have the types that interfaces may hold. New only reads.
 func New(root any, shared any, samples ...any) (*Form, error) {
 	f := &Form{plans: map[reflect.Type]*plan{}, names: map[string]*plan{},
-		keys: map[regionKey]struct{}{}, maps: map[unsafe.Pointer]int{}}
+		keys: map[regionKey]struct{}{}, maps: map[unsafe.Pointer]int{}, theirs: map[*plan]bool{}, most: maxMemory}
 	if err := f.gather(reflect.ValueOf(shared), true); err != nil {
 		return nil, err
 	}
 	f.shared, f.found = f.found, memory{}
+	for i := range f.shared.list {
+		if of := f.shared.list[i].of; of.t.Kind() == reflect.Struct {
+			f.theirs[of] = true
+		}
+	}
 	for _, v := range append([]any{root}, samples...) {
 		r := reflect.ValueOf(v)
 		f.register(r.Type())
@@ -61,8 +71,16 @@ func New(root any, shared any, samples ...any) (*Form, error) {
 			return nil, err
 		}
 	}
-	f.found.reset()
+	f.release()
 	return f, nil
+}
+
+// release lets go of the values of a call.
+func (f *Form) release() {
+	clear(f.found.list)
+	f.found.reset()
+	clear(f.keys)
+	clear(f.maps)
 }
 
 // A region is memory that holds count values of a plan's type, one after the other.
@@ -370,6 +388,7 @@ func (b *byBytes) Swap(i, j int) {
 // Freeze appends everything that root reaches to dst. root has the type that New was given. Nobody
 // may change it meanwhile.
 func (f *Form) Freeze(dst []byte, root any) ([]byte, error) {
+	defer f.release()
 	r := reflect.ValueOf(root)
 	if err := f.gather(r, false); err != nil {
 		return dst, err
@@ -381,7 +400,11 @@ func (f *Form) Freeze(dst []byte, root any) ([]byte, error) {
 	w := writer{f: f, b: dst, types: map[*plan]int{}}
 	var names []*plan
 	for n := range m.list {
-		if of := m.at(n).of; !w.knows(of) {
+		of := m.at(n).of
+		if f.theirs[of] {
+			return dst, fmt.Errorf("freeze: %s is of a type of what is shared", m.at(n).path)
+		}
+		if !w.knows(of) {
 			w.types[of] = len(names)
 			names = append(names, of)
 		}
@@ -409,7 +432,6 @@ func (f *Form) Freeze(dst []byte, root any) ([]byte, error) {
 			}
 		}
 	}
-	f.found.reset()
 	return w.b, nil
 }
 
@@ -423,6 +445,9 @@ type writer struct {
 func (w *writer) knows(of *plan) bool { _, ok := w.types[of]; return ok }
 func (w *writer) number(n uint64)     { w.b = binary.AppendUvarint(w.b, n) }
 func (w *writer) text(s string)       { w.number(uint64(len(s))); w.b = append(w.b, s...) }
+
+// sizeless stands for the place of a value that takes no memory. Other places are never this number.
+const sizeless = 3
 
 // place writes where a pointer points to.
 func (w *writer) place(p unsafe.Pointer) error {
@@ -449,8 +474,12 @@ func (w *writer) value(p unsafe.Pointer, of *plan, inRoot bool) error {
 			w.b = append(w.b, unsafe.Slice((*byte)(at), o.size)...)
 		case opPointer, opUnsafe:
 			q := *(*unsafe.Pointer)(at)
-			if q == nil || o.kind == opPointer && o.of.size == 0 {
+			if q == nil {
 				w.number(0)
+				continue
+			}
+			if o.kind == opPointer && o.of.size == 0 {
+				w.number(sizeless)
 				continue
 			}
 			if err := w.place(q); err != nil {
@@ -479,7 +508,11 @@ func (w *writer) value(p unsafe.Pointer, of *plan, inRoot bool) error {
 				continue
 			}
 			w.number(1)
-			w.text(w.f.plan(v.Elem().Type().Elem()).name())
+			of := w.f.plan(v.Elem().Type().Elem())
+			if w.text(of.name()); of.size == 0 {
+				w.number(sizeless)
+				continue
+			}
 			if err := w.place(v.Elem().UnsafePointer()); err != nil {
 				return err
 			}

@@ -41,6 +41,10 @@ type gap struct {
 	b uint64
 }
 
+type nothing struct{}
+
+func (*nothing) speak() string { return "" }
+
 type world struct {
 	rules   *rule
 	second  *rule // inside of the rules
@@ -63,6 +67,8 @@ type world struct {
 	ring    *leaf
 	stores  []*store
 	deep    [2][2]*leaf
+	void    *nothing
+	mute    speaker // a *nothing
 }
 
 func newRules() *rule {
@@ -95,6 +101,7 @@ func filled(r *rule) *world {
 	pi := 3.14
 	w.stores[0].states = []state{{unsafe.Pointer(&pi)}}
 	w.deep[1][0] = w.middle
+	w.void, w.mute = &nothing{}, &nothing{}
 	return w
 }
 
@@ -137,7 +144,8 @@ func TestThereAndBack(t *testing.T) {
 		"itself": w.mine == &w.own && w.mine.n == 5, "array": w.part[0] == 20 && len(w.part) == 2 && cap(w.part) == 3,
 		"empty": w.empty != nil && w.nothing == nil, "gaps": w.gaps[1] == gap{3, 4},
 		"ring": w.ring.to.to == w.ring, "state": *(*float64)(w.stores[0].states[0].at) == 3.14,
-		"arrays of pointers": w.deep[1][0] == w.middle && w.deep[0][0] == nil,
+		"arrays of pointers":  w.deep[1][0] == w.middle && w.deep[0][0] == nil,
+		"pointers to nothing": w.void != nil && w.mute != nil,
 	} {
 		if !ok {
 			t.Errorf("%s: not as it was", what)
@@ -197,6 +205,54 @@ func TestOtherProgram(t *testing.T) {
 	w := newWorld(r)
 	if err := formOf(t, w).Thaw(b, w); err == nil || !strings.Contains(err.Error(), "no type freeze.leaf") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What only the shared value has is neither written nor read as something else: rules that bytes
+// describe would break memory.
+func TestNoOtherRules(t *testing.T) {
+	r := newRules()
+	w := filled(r)
+	w.second = &rule{name: "third"}
+	if _, err := formOf(t, newWorld(r)).Freeze(nil, w); err == nil || !strings.Contains(err.Error(), "type of what is shared") {
+		t.Errorf("got %v", err)
+	}
+	form := formOf(t, newWorld(r))
+	clear(form.theirs) // of a program that would write them
+	b, err := form.Freeze(nil, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := newWorld(r)
+	if err := formOf(t, fresh).Thaw(b, fresh); !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), "freeze.rule") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Bytes that ask for more memory than their limit are refused before they get it, and a Form keeps
+// nothing of what it wrote.
+func TestMemoryIsBounded(t *testing.T) {
+	r := newRules()
+	was := newWorld(r)
+	was.leaves = make([]leaf, 1000) // 6 bytes each, and 32 in memory
+	was.counts = map[uint32]int32{}
+	for i := range uint32(1000) {
+		was.counts[i] = 1
+	}
+	form := formOf(t, newWorld(r))
+	b, err := form.Freeze(nil, was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := form.found.list[:cap(form.found.list)]; whole[0].at != nil || len(form.keys)+len(form.maps) != 0 {
+		t.Error("the form still has the world")
+	}
+	for _, most := range []uint64{1000, 40_000, 100_000} { // its leaves, and its leaves and numbers
+		form.most = most
+		if err := form.Thaw(b, newWorld(r)); (err == nil) != (most == 100_000) ||
+			err != nil && !strings.Contains(err.Error(), "bytes of memory") {
+			t.Errorf("at most %d bytes: %v", most, err)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (f *Form) check(root reflect.Value) (err error) {
 			err = fmt.Errorf("%w: %v", errMalformed, v)
 		}
 	}()
-	defer f.found.reset()
+	defer f.release()
 	return f.gather(root, false)
 }
 
@@ -54,6 +54,14 @@ type thawer struct {
 	root    reflect.Value
 	regions []region
 	maps    []reflect.Value
+	memory  uint64 // bytes that it took
+}
+
+// take counts memory for values of a size, and fails if it is too much.
+func (t *thawer) take(count int, size uintptr) {
+	if t.memory += uint64(count) * uint64(size); t.memory > t.f.most {
+		t.fail("it takes more than %d bytes of memory", t.f.most)
+	}
 }
 
 func (t *thawer) fail(format string, args ...any) {
@@ -114,9 +122,12 @@ func (t *thawer) head() error {
 		if types[i] = t.f.names[name]; types[i] == nil {
 			return fmt.Errorf("freeze: it is of another program: this one has no type %s", name)
 		}
+		if t.f.theirs[types[i]] {
+			t.fail("it has a %s, which only what is shared has", name)
+			return t.err
+		}
 	}
 	n := t.count(2)
-	t.regions = make([]region, 0, n)
 	left := len(t.b)
 	for i := range n {
 		ty, count := t.number(), t.number()
@@ -137,6 +148,10 @@ func (t *thawer) head() error {
 			return t.err
 		}
 		left -= int(count) * least
+		t.take(1, unsafe.Sizeof(region{}))
+		if t.take(int(count), of.size); t.err != nil {
+			return t.err
+		}
 		r := region{of: of, count: int(count)}
 		if i == 0 {
 			if of.t != t.root.Type().Elem() || count != 1 {
@@ -201,6 +216,10 @@ func (t *thawer) value(p unsafe.Pointer, of *plan) {
 		case opPlain:
 			t.bytes(at, o.size)
 		case opPointer:
+			if o.of.size == 0 {
+				*(*unsafe.Pointer)(at) = t.sizeless(o.of)
+				continue
+			}
 			q, _, _ := t.place(o.of, 1)
 			*(*unsafe.Pointer)(at) = q
 		case opUnsafe:
@@ -222,6 +241,18 @@ func (t *thawer) value(p unsafe.Pointer, of *plan) {
 			return
 		}
 	}
+}
+
+// sizeless reads a pointer to a value that takes no memory.
+func (t *thawer) sizeless(of *plan) unsafe.Pointer {
+	switch n := t.number(); n {
+	case 0:
+	case sizeless:
+		return reflect.New(of.t).UnsafePointer()
+	default:
+		t.fail("place %d of %v", n, of.t)
+	}
+	return nil
 }
 
 // state reads an unsafe pointer: to a whole value.
@@ -277,6 +308,9 @@ func (t *thawer) mapped(at unsafe.Pointer, o *op) {
 		m.Set(t.maps[n])
 	case 2:
 		n := t.count(max(o.key.least+o.of.least, 1))
+		if t.take(n, 2*(o.key.size+o.of.size)+8); t.err != nil {
+			return
+		}
 		made := reflect.MakeMapWithSize(o.t, n)
 		t.maps = append(t.maps, made)
 		for range n {
@@ -310,6 +344,12 @@ func (t *thawer) dynamic(at unsafe.Pointer, o *op) {
 	of := t.f.names[name]
 	if of == nil || !reflect.PointerTo(of.t).Implements(o.t) {
 		t.fail("an interface holds a %s", name)
+		return
+	}
+	if of.size == 0 {
+		if q := t.sizeless(of); q != nil {
+			v.Set(reflect.NewAt(of.t, q))
+		}
 		return
 	}
 	if q, _, _ := t.place(of, 1); t.err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/host/journal"
 	"meanwhile/netcode/clock"
+	"meanwhile/server"
 )
 
 func zapRules(t testing.TB) *game.Rules {
@@ -281,6 +283,39 @@ func TestOverflow(t *testing.T) {
 	if !errors.Is(err, io.EOF) || r.Differs != nil || lost != 1 || gap < 20*30 || before < 39*30 {
 		t.Errorf("%d chunks were refused, the gap has %d ticks, the replay ends at %d: %v, %v", lost, gap, before, err,
 			r.Differs)
+	}
+}
+
+// A checkpoint whose stores were exchanged, as nobody but who made it on purpose does, is refused: rules
+// would take the states of one kind for those of another.
+func TestExchangedStores(t *testing.T) {
+	rules, err := kick.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, exchange := range []bool{false, true} {
+		var chunks []journal.Chunk
+		srv, err := journal.New(rules, server.Config{}, journal.Header{}, func(c journal.Chunk) bool {
+			chunks = append(chunks, c)
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exchange {
+			field := reflect.ValueOf(srv.Engine().World()).Elem().FieldByName("stores")
+			stores := reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Elem()
+			reflect.Swapper(stores.Interface())(0, 1)
+		}
+		if err := srv.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		head := journal.Header{Format: "meanwhile journal 2", Game: rules.Name, Hash: rules.Hash}
+		checkpoint := slices.DeleteFunc(chunks, func(c journal.Chunk) bool { return c.Kind != journal.KindCheckpoint })
+		_, err = journal.Restore(rules, parsed(t, written(t, &head, checkpoint)))
+		if errors.Is(err, journal.ErrMalformed) != exchange || exchange && !strings.Contains(err.Error(), "not that of its kind") {
+			t.Errorf("exchanged %v: %v", exchange, err)
+		}
 	}
 }
 

@@ -227,10 +227,25 @@ func (r *Replay) thaw(s span) error {
 			return err
 		}
 	}
-	if err = r.form.Thaw(in.b, r.Server); err == nil && r.tuned != nil {
+	if err = r.form.Thaw(in.b, r.Server); err == nil {
+		err = sound(r.Server)
+	}
+	if err == nil && r.tuned != nil {
 		r.Server.Retune(r.tuned.Budget, r.tuned.Rewind, r.tuned.RewindTotal)
 	}
 	return err
+}
+
+// sound returns an error unless a thawed server has an engine that rules can use.
+func sound(srv *server.Server) error {
+	e := srv.Engine()
+	if e == nil {
+		return fmt.Errorf("%w: a world without an engine", ErrMalformed)
+	}
+	if err := e.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return nil
 }
 
 // Step computes the next tick. It returns io.EOF at the end of the journal, and an error that

@@ -320,6 +320,22 @@ func (e *Engine) Hidden(id ID) bool {
 	return x != nil && x.hidden != 0
 }
 
+// Check returns an error unless every store is that of its kind, as in a new engine. Rules cast
+// states by it, so an engine that was read from bytes must pass it.
+func (e *Engine) Check() error {
+	w := e.w
+	if w == nil || w.rules == nil || len(w.stores) != len(w.rules.Kinds) {
+		return fault.Errorf("engine: it has not one store of each kind")
+	}
+	r := w.rules
+	for i, s := range w.stores {
+		if s == nil || s.world != w || s.index != i || s.kind != r.kinds[i] || s.schema != r.Kinds[i] {
+			return fault.Errorf("engine: store %d is not that of its kind", i)
+		}
+	}
+	return nil
+}
+
 // Sum returns a number that differs, as good as always, where the states of two worlds differ.
 func (e *Engine) Sum() uint64 {
 	h := uint64(e.w.nextID)
