@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"meanwhile/app/internal/rerun"
+	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -75,7 +76,8 @@ func TestReportRequests(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(all, saved.Name, host.ReportLog)); err != nil || !bytes.Equal(b, log) {
 		t.Errorf("%q was saved: %v", b, err)
 	}
-	if status, text := report("", "lobby", key); status != http.StatusTooManyRequests || !strings.Contains(text, "too often") {
+	status, text = report("", "lobby", key)
+	if status != http.StatusTooManyRequests || !strings.Contains(text, "too often") {
 		t.Errorf("at once again: %d %s", status, text)
 	}
 	// Another player, who sends too much, and then a third who has no log.
@@ -91,14 +93,20 @@ func TestReportRequests(t *testing.T) {
 	}
 }
 
-// join joins a site as a player, and returns its session's key.
-func join(t *testing.T, s *Site) []byte {
+func dial(t *testing.T, s *Site) transport.Conn {
 	t.Helper()
 	url := "ws" + strings.TrimPrefix(s.URL(), "http") + strings.TrimPrefix(transport.Path, "/")
 	conn, err := websocket.Dial(t.Context(), url, websocket.DialConfig{Clock: s.host.Clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return conn
+}
+
+// join joins a site as a player, and returns its session's key.
+func join(t *testing.T, s *Site) []byte {
+	t.Helper()
+	conn := dial(t, s)
 	t.Cleanup(func() { conn.Close(session.Goodbye) })
 	hello, err := session.Hello{Schema: s.cfg.Host.Rules.Hash, Name: "ann"}.Append(nil)
 	if err == nil {
@@ -129,5 +137,28 @@ func TestReportWithoutJournals(t *testing.T) {
 	b, _ := io.ReadAll(answer.Body)
 	if answer.StatusCode != http.StatusNotFound || !strings.Contains(string(b), "does not record its rooms") {
 		t.Errorf("%d %s", answer.StatusCode, b)
+	}
+}
+
+// A player without a page reports, too: what the room recorded is saved.
+func TestPlayerReports(t *testing.T) {
+	state := t.TempDir()
+	s := serve(t, Config{Door: Door{State: state, KeepRooms: true}, Host: host.Config{Rules: rules(t)}}, fake(t))
+	conn := dial(t, s)
+	ann, err := headless.Join(t.Context(), conn, headless.Config{Rules: s.cfg.Host.Rules, Clock: s.host.Clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(session.Goodbye)
+	name, err := ann.Report(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	journals, _ := filepath.Glob(filepath.Join(state, "journal", "reports", name, "*"+host.JournalSuffix))
+	if len(journals) != 1 {
+		t.Errorf("report %q has the journals %q", name, journals)
+	}
+	if _, err := ann.Report(t.Context(), s.URL()); err == nil || !strings.Contains(err.Error(), "too often") {
+		t.Error(err)
 	}
 }
