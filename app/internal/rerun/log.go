@@ -182,6 +182,36 @@ func (r *reader) floats() []float64 {
 	return r.command
 }
 
+// skip reads the arguments of an entry that draws nothing.
+func (r *reader) skip(kind byte) {
+	switch kind {
+	case entrySetting:
+		r.bytes(MaxLog)
+		r.bytes(MaxLog)
+	case entryWelcome, entryReceive:
+		r.instant()
+		r.bytes(MaxLog)
+	case entryMessage:
+		r.bytes(MaxLog)
+	case entryDropped:
+		r.number()
+	case entryFrame:
+		r.instant()
+		r.instant()
+	case entryClock:
+		r.signed()
+	case entryMe:
+		r.pressed()
+	case entryTick:
+		r.pressed()
+		r.floats()
+	case entrySay:
+		r.number()
+		r.bytes(MaxLog)
+		r.bytes(MaxLog)
+	}
+}
+
 // floatsOf returns the floats whose bytes b are.
 func floatsOf(b []byte) []float64 {
 	f := make([]float64, len(b)/8)

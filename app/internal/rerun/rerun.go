@@ -214,21 +214,19 @@ func (r *Rerun) draw() (Frame, bool) {
 	return out, true
 }
 
-// reported returns what the page had on the screen at a report, if that comes next but for what
-// draws nothing.
+// reported returns what the page had on the screen at a report, if one comes before the next frame.
 func (r *Rerun) reported() ([]float64, bool) {
 	next := r.in // a copy: the entries are read again
+	next.command = slices.Clone(next.command)
 	for len(next.b) > 0 && next.err == nil {
-		switch next.byte() {
-		case entryTexts, entryHeard:
+		switch kind := next.byte(); kind {
+		case entryDraw:
+			return nil, false
 		case entryReport:
 			b := next.bytes(MaxLog)
 			return floatsOf(b), next.err == nil
-		case entryReceive:
-			next.signed()
-			next.bytes(math.MaxUint16)
 		default:
-			return nil, false
+			next.skip(kind)
 		}
 	}
 	return nil, false
