@@ -452,3 +452,46 @@ func TestPrivateRooms(t *testing.T) {
 		}
 	})
 }
+
+// A fullDisk takes some bytes of a write, and then no more.
+type fullDisk struct {
+	*os.File
+	left int // bytes that there is room for; below 0: as many as come
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.left < 0 || d.left >= len(b) {
+		return d.File.Write(b)
+	}
+	n, err := d.File.Write(b[:d.left])
+	if err == nil {
+		err = errors.New("no space left on device")
+	}
+	return n, err
+}
+
+// A disk that is full in the middle of an entry makes no other one unreadable.
+func TestTornToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	_, login := newLogin(t)
+	if err := login.Keep(path); err != nil {
+		t.Fatal(err)
+	}
+	disk := &fullDisk{login.file.(*os.File), -1}
+	login.file = disk
+	for i, left := range []int{-1, 7, 0, spentSize - 1, -1} {
+		disk.left = left
+		if err := login.Revoke(uint64(i + 1)); (err != nil) != (left >= 0) {
+			t.Errorf("with room for %d bytes: %v", left, err)
+		}
+	}
+	disk.Close()
+	_, again := newLogin(t)
+	if err := again.Keep(path); err != nil {
+		t.Fatal(err)
+	}
+	defer again.file.Close()
+	if _, first := again.revoked[1]; len(again.revoked) != 2 || !first || again.revoked[5].IsZero() {
+		t.Errorf("kept are %v, want accounts 1 and 5", again.revoked)
+	}
+}

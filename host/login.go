@@ -40,7 +40,7 @@ type Login struct {
 
 	mu    sync.Mutex
 	spent *token.Spent
-	file  *os.File // of Keep; nil: used tokens are forgotten at the end
+	file  tokenFile // of Keep; nil: used tokens are forgotten at the end
 	// entering are tokens whose players are on their way into a room, with the nonce of their hello
 	// and how many such hellos there are.
 	entering map[key]*entering
@@ -51,6 +51,29 @@ type Login struct {
 	next   int
 	// revoked are accounts whose tokens that were issued up to an instant are void.
 	revoked map[uint64]time.Time
+}
+
+// A tokenFile is what an *os.File does for the file of Keep.
+type tokenFile interface {
+	Write(b []byte) (int, error)
+	Stat() (os.FileInfo, error)
+	Truncate(size int64) error
+	Close() error
+}
+
+// keep appends an entry to the file, if there is one. A full disk may take a part of it, which would
+// make all that follows unreadable: the part is taken away again. l.mu is held.
+func (l *Login) keep(entry []byte) error {
+	if l.file == nil {
+		return nil
+	}
+	n, err := l.file.Write(entry)
+	if n > 0 && err != nil {
+		if info, failed := l.file.Stat(); failed == nil {
+			_ = l.file.Truncate(info.Size() - int64(n))
+		}
+	}
+	return err
 }
 
 type entering struct {
@@ -103,9 +126,11 @@ func (l *Login) Keep(path string) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return fmt.Errorf("host: used tokens: %w", err)
 	}
-	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
 		return fmt.Errorf("host: used tokens: %w", err)
 	}
+	l.file = file
 	return nil
 }
 
@@ -124,13 +149,10 @@ func (l *Login) Revoke(account uint64) error {
 		}
 	}
 	l.revoked[account] = now
-	if l.file == nil {
-		return nil
-	}
 	var b [spentSize]byte
 	binary.LittleEndian.PutUint64(b[:], account)
 	binary.LittleEndian.PutUint64(b[session.KeySize:], revoked|uint64(now.UnixNano()))
-	if _, err := l.file.Write(b[:]); err != nil {
+	if err := l.keep(b[:]); err != nil {
 		return fmt.Errorf("host: it counts until the server ends, and is not kept: %w", err)
 	}
 	return nil
@@ -195,8 +217,6 @@ func (l *Login) use(g token.Grant, hello key) {
 		l.next = (l.next + 1) % repeatableTokens
 	}
 	l.usedBy[g.Nonce] = hello
-	if l.file != nil {
-		b := binary.LittleEndian.AppendUint64(append([]byte(nil), g.Nonce[:]...), uint64(g.Expires.Unix()))
-		_, _ = l.file.Write(b) // a full disk makes no player wait: the token is used until the end of this run
-	}
+	b := binary.LittleEndian.AppendUint64(append([]byte(nil), g.Nonce[:]...), uint64(g.Expires.Unix()))
+	_ = l.keep(b) // a full disk makes no player wait: the token is used until the end of this run
 }

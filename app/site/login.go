@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"meanwhile/host"
@@ -69,6 +70,8 @@ type login struct {
 	issuer *token.Issuer
 	rates  *transport.Rates[netip.Addr]
 	busy   chan struct{}
+
+	issued, refused, tooMany atomic.Uint64 // requests of pages
 }
 
 // openLogin makes the host demand connect tokens if Config.Authenticate or a flag says so.
@@ -142,11 +145,13 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 	// Cookies are sent by the browser, whoever asks: so only pages that may connect may ask.
 	origin := r.Header.Get("Origin")
 	if !s.origins.Allow(origin, r.Host) || origin == "" && r.Header.Get("Cookie") != "" {
+		s.login.refused.Add(1)
 		http.Error(w, "This page may not ask for tokens here.", http.StatusForbidden)
 		return
 	}
 	from, counted := transport.Origin(r.RemoteAddr)
 	if counted && !s.login.rates.Take(from) {
+		s.login.tooMany.Add(1)
 		http.Error(w, "Too many requests; try again in a minute.", http.StatusTooManyRequests)
 		return
 	}
@@ -155,6 +160,7 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 		a.Bearer = bearer
 	}
 	if len(a.Bearer) > maxBearer {
+		s.login.refused.Add(1)
 		http.Error(w, "The credential is too long.", http.StatusBadRequest)
 		return
 	}
@@ -171,6 +177,7 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 		return s.cfg.Authenticate(a)
 	}()
 	if err != nil {
+		s.login.refused.Add(1)
 		s.log.Info("a login failed", "from", r.RemoteAddr, "error", err)
 		http.Error(w, sentence(err.Error()), http.StatusUnauthorized)
 		return
@@ -178,6 +185,7 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 	if counted {
 		s.gate.Expect(from, token.DefaultLifetime)
 	}
+	s.login.issued.Add(1)
 	s.issue(w, account)
 }
 

@@ -291,6 +291,10 @@ func TestTokensHaveARate(t *testing.T) {
 	if got[http.StatusOK] < loginTries || got[http.StatusTooManyRequests] == 0 {
 		t.Errorf("one address got %v", got)
 	}
+	issued, refused, tooMany := s.sources().Tokens()
+	if issued != uint64(got[http.StatusOK])+1 || refused != 1 || tooMany != uint64(got[http.StatusTooManyRequests]) {
+		t.Errorf("counted are %d issued, %d refused, %d too many; the address got %v", issued, refused, tooMany, got)
+	}
 	if code := ask("192.0.2.2:1", ""); code != http.StatusOK {
 		t.Errorf("another address got %d", code)
 	}

@@ -69,7 +69,7 @@ func (s *Site) exportFigures() (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.exporter.Run(ctx, metrics.Registry(s.host, s.gate, s.refused.Load))
+		s.exporter.Run(ctx, metrics.Registry(s.sources()))
 	}()
 	return func() {
 		stop()
@@ -77,9 +77,20 @@ func (s *Site) exportFigures() (end func()) {
 	}
 }
 
+// sources are those of the figures.
+func (s *Site) sources() metrics.Sources {
+	from := metrics.Sources{Host: s.host, Gate: s.gate, Refused: s.refused.Load}
+	if l := s.login; l != nil {
+		from.Tokens = func() (issued, refused, tooMany uint64) {
+			return l.issued.Load(), l.refused.Load(), l.tooMany.Load()
+		}
+	}
+	return from
+}
+
 // figures adds /metrics, /rooms and /receipts to mux.
 func (s *Site) figures(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", metrics.Handler(s.host, s.gate, s.refused.Load))
+	mux.Handle("GET /metrics", metrics.Handler(s.sources()))
 	mux.HandleFunc("GET /rooms", s.rooms)
 	mux.HandleFunc("GET /receipts", s.receipts)
 }

@@ -33,7 +33,9 @@ func TestSecurityPage(t *testing.T) {
 		"transport.MaxEarlyMessage": transport.MaxEarlyMessage, "token.DefaultLifetime": token.DefaultLifetime,
 		"token.MaxLifetime": token.MaxLifetime, "site.MaxConnections": MaxConnections,
 		"site.MaxConnectionsPerAddress": MaxConnectionsPerAddress, "site.StallTimeout": StallTimeout,
-		"site.MaxNewConnections": MaxNewConnections, "site.NewConnectionsRefill": NewConnectionsRefill,
+		"site.MaxNewConnections": MaxNewConnections,
+		"site.loginTries":        loginTries, "site.loginRefill": loginRefill, "site.loginsAtOnce": loginsAtOnce,
+		"site.maxBearer": maxBearer, "site.NewConnectionsRefill": NewConnectionsRefill,
 	}
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
@@ -44,8 +46,8 @@ func TestSecurityPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	refused := func() uint64 { return 0 }
-	metrics.Handler(h, transport.NewGate(0, 0), refused).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	s := &Site{host: h, gate: transport.NewGate(0, 0), login: &login{}}
+	metrics.Handler(s.sources()).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	row := regexp.MustCompile("(?m)^\\| `([a-z]+\\.[A-Za-z]+)` \\| ([^ ]+) \\| `([a-z_]+)` \\|$")
 	found := row.FindAllStringSubmatch(string(page), -1)
 	for _, f := range found {

@@ -15,27 +15,33 @@ import (
 	"meanwhile/transport"
 )
 
-// Registry has the counters of h, of its gate and of TCP connections that were refused, which both
-// may be nil, of the Go runtime and of the process. Strangers choose the names of rooms, so no
-// metric has one as a label.
-func Registry(h *host.Host, gate *transport.Gate, refused func() uint64) *prometheus.Registry {
+// Sources are where figures come from. Host must be set.
+type Sources struct {
+	Host *host.Host
+	Gate *transport.Gate // of the listeners; nil: its figures are left out
+	// Refused returns how many TCP connections were refused. Nil: they are left out.
+	Refused func() uint64
+	// Tokens returns what became of requests for connect tokens: issued, refused, and beyond the limit
+	// of an address. Nil: they are left out.
+	Tokens func() (issued, refused, tooMany uint64)
+}
+
+// Registry has the counters of a host and what belongs to it, of the Go runtime and of the process.
+// Strangers choose the names of rooms, so no metric has one as a label.
+func Registry(from Sources) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{h, gate, refused}, collectors.NewGoCollector(),
+	registry.MustRegister(collector{from}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }
 
 // Handler serves a Registry in Prometheus' text format.
-func Handler(h *host.Host, gate *transport.Gate, refused func() uint64) http.Handler {
-	return promhttp.HandlerFor(Registry(h, gate, refused), promhttp.HandlerOpts{})
+func Handler(from Sources) http.Handler {
+	return promhttp.HandlerFor(Registry(from), promhttp.HandlerOpts{})
 }
 
 // A collector makes metrics of host.Stats each time Prometheus asks.
-type collector struct {
-	h       *host.Host
-	gate    *transport.Gate
-	refused func() uint64
-}
+type collector struct{ Sources }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("meanwhile_"+name, help, labels, nil)
@@ -50,6 +56,8 @@ var (
 	descAccepted = desc("connections_total", "Connections accepted.")
 	descDropped  = desc("refused_connections_total",
 		"TCP connections closed at once: too many are open, or one address opens them too often.")
+	descTokens = desc("token_requests_total",
+		"Requests of pages for connect tokens: issued, refused, and too many of one address.", "what")
 	descJoined   = desc("joined_total", "Players admitted.")
 	descResumed  = desc("resumed_total", "Players who came back over another connection.")
 	descAbsent   = desc("absent_players", "Players without a connection who may come back.")
@@ -100,7 +108,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByC
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	s := c.h.Stats()
+	s := c.Host.Stats()
 	put := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
 	}
@@ -124,8 +132,14 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descOpened, s.Closed, "closed")
 	count(descOpened, s.Failed, "failed")
 	count(descAccepted, s.Accepted)
-	if c.refused != nil {
-		count(descDropped, c.refused())
+	if c.Refused != nil {
+		count(descDropped, c.Refused())
+	}
+	if c.Tokens != nil {
+		issued, refused, tooMany := c.Tokens()
+		count(descTokens, issued, "issued")
+		count(descTokens, refused, "refused")
+		count(descTokens, tooMany, "too_many")
 	}
 	count(descJoined, s.Joined)
 	count(descResumed, s.Resumed)
@@ -136,8 +150,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, reason := range transport.Floods {
 		count(descFlooded, s.Flooded[reason], reason)
 	}
-	if c.gate != nil {
-		refused, out := c.gate.Counts()
+	if c.Gate != nil {
+		refused, out := c.Gate.Counts()
 		count(descVisitors, refused, "refused")
 		count(descVisitors, out, "put_out")
 	}

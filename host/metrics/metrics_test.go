@@ -54,7 +54,8 @@ func TestHandler(t *testing.T) {
 		time.Sleep(3 * time.Second)
 
 		rec := httptest.NewRecorder()
-		metrics.Handler(h, transport.NewGate(0, 0), nil).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+		from := metrics.Sources{Host: h, Gate: transport.NewGate(0, 0)}
+		metrics.Handler(from).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
 		for _, want := range []string{
 			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`,
 			"meanwhile_joined_total 1\n", `meanwhile_visitors_total{what="put_out"} 0`, "meanwhile_text_ref_overflow_total 0\n",
@@ -68,7 +69,6 @@ func TestHandler(t *testing.T) {
 			`meanwhile_view_age_seconds_count{path="near"} 2`, `meanwhile_hitches_total{path="near"} 0`,
 			`meanwhile_client_datagrams_total{path="near",what="lost"} 0`, "meanwhile_max_stretch 1\n",
 			`meanwhile_commands_total{path="near",what="late"} 0`,
-
 			`meanwhile_reported_delay_seconds_count{path="near"} 2`, `meanwhile_reported_total{path="near",what="hitches"} 0`,
 			`meanwhile_connected_players{transport="other"} 1`,
 			`meanwhile_transport_hitches_total{transport="quic",what="seen"} 0`,

@@ -23,11 +23,12 @@ const page = "../../docs/watch/metrics.md"
 
 const head = `# Metrics
 
-Every metric of Meanwhile at /metrics and over OTLP, its sort and unit, its labels with their values, and what it means. A counter grows for as long as the program runs:
-ask for its rate. Beside these are those of the Go runtime (go_...) and of the process (process_...).
+Every metric of Meanwhile at /metrics and over OTLP, its sort and unit, its labels with their values, and what it
+means. A counter grows for as long as the program runs: ask for its rate. Beside these are those of the Go runtime
+(go_...) and of the process (process_...).
 
 - path is the class of a player's round trip: near up to 50 ms, middle up to 150 ms, far beyond, unmeasured at first.
-- What is called reported is the claim of a client, which anybody can forge; everything else is what the server itself counts.
+- What is called reported is the claim of a client, which anybody can forge; all else is what the server counts.
 - Strangers choose the names of rooms, so no metric has them; /rooms at the same address lists the rooms that cost most.
 
 `
@@ -75,7 +76,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	families, err := Registry(h, transport.NewGate(0, 0), func() uint64 { return 0 }).Gather()
+	families, err := Registry(Sources{h, transport.NewGate(0, 0), func() uint64 { return 0 },
+		func() (uint64, uint64, uint64) { return 0, 0, 0 }}).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
