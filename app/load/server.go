@@ -27,6 +27,7 @@ type Server struct {
 	Schema string
 	Wasm   string
 	Exec   string
+	Ends   bool // nobody new is admitted
 
 	Session *url.URL    // of WebTransport, whose host is that of QUIC, too; nil if there is neither
 	Trust   *tls.Config // for these
@@ -44,6 +45,7 @@ type answer struct {
 		Hashes []string
 	}
 	WebSocket string
+	Ends      bool
 }
 
 // Ask fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
@@ -63,7 +65,7 @@ func Ask(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) 
 	if err := json.Unmarshal(b, &a); err != nil || a.Game == "" {
 		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
 	}
-	s := &Server{Game: a.Game, Room: a.Room, Schema: a.Schema, Wasm: a.Wasm, Exec: a.Exec}
+	s := &Server{Game: a.Game, Room: a.Room, Schema: a.Schema, Wasm: a.Wasm, Exec: a.Exec, Ends: a.Ends}
 	return s, s.complete(base, &a, roots)
 }
 

@@ -179,7 +179,7 @@ func TestOrders(t *testing.T) {
 // Who watches the server learns when it is ready, and that it drains while players still play.
 func TestReadiness(t *testing.T) {
 	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},
-		Door: Door{Metrics: "localhost:0", Drain: time.Minute, RoomsPerAddress: 7}})
+		Door: Door{Metrics: "localhost:0", Drain: time.Minute, DrainTo: "https://b.example/", RoomsPerAddress: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,12 +195,26 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", path, w.Code, w.Body, status, want)
 		}
 	}
+	// ends returns what a page learns that comes now.
+	ends := func() (c pageConfig) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/meanwhile.json", nil))
+		if err := json.Unmarshal(w.Body.Bytes(), &c); err != nil {
+			t.Errorf("%v in %s", err, w.Body)
+		}
+		return c
+	}
+	p, err := NewProgram([]byte("\x00asm"+strings.Repeat("meanwhile ", 1000)), nil, []byte("// wasm_exec.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	check("/healthz", "ok", http.StatusOK)
 	check("/readyz", "starting", http.StatusServiceUnavailable)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, nil) }()
+	go func() { ended <- s.Serve(ctx, p) }()
 	prints, err := s.Fingerprints()
 	if err != nil {
 		t.Fatal(err)
@@ -215,12 +229,18 @@ func TestReadiness(t *testing.T) {
 	}
 	check("/healthz", "ok", http.StatusOK)
 	check("/readyz", "ready", http.StatusOK)
+	if c := ends(); c.Ends || c.To != "" {
+		t.Errorf("a server that goes on says %+v", c)
+	}
 	stop()
 	if _, err := conn.ReceiveMessage(t.Context()); err != nil { // the farewell
 		t.Fatal(err)
 	}
 	check("/healthz", "draining", http.StatusServiceUnavailable)
 	check("/readyz", "draining", http.StatusServiceUnavailable)
+	if c := ends(); !c.Ends || c.To != "https://b.example/" {
+		t.Errorf("a server that ends says %+v", c)
+	}
 	conn.Close(session.Goodbye)
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -522,6 +522,8 @@ type pageConfig struct {
 	Truth        bool          `json:"truth,omitempty"`
 	Saves        bool          `json:"saves,omitempty"`
 	Login        string        `json:"login,omitempty"`
+	Ends         bool          `json:"ends,omitempty"`
+	To           string        `json:"to,omitempty"`
 }
 
 type webTransport struct {
@@ -577,6 +579,9 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.cfg.Authenticate != nil {
 		c.Login = tokenPath
+	}
+	if s.host.State() == "draining" {
+		c.Ends, c.To = true, s.cfg.Host.DrainTo
 	}
 	if s.udp != nil {
 		c.WebTransport = &webTransport{URL: ":" + s.udpPort() + transport.Path}

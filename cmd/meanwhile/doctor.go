@@ -266,7 +266,11 @@ func (d *doctor) configuration(ctx context.Context) bool {
 			err,
 		)
 	}
-	d.ok("game", "%s, room %s", d.server.Game, d.server.Room)
+	if d.server.Ends {
+		d.fails("game", "wait for the next one", "the server is about to end and admits nobody new")
+	} else {
+		d.ok("game", "%s, room %s", d.server.Game, d.server.Room)
+	}
 	version, _, _ := strings.Cut(d.server.Schema, "-")
 	if own := fmt.Sprint(session.Version); version != own {
 		d.fails("version", "use programs of one version on both sides", "the server speaks version %s of the protocol, "+

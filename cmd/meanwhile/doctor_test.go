@@ -154,6 +154,8 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		"version": {ill: body("/meanwhile.json", func(s string) string {
 			return strings.Replace(s, `schema":"4-`, `schema":"3-`, 1)
 		}), want: "speaks version 3 of the protocol, this program 4"},
+		"ends": {ill: body("/meanwhile.json", func(s string) string { return strings.Replace(s, "{", `{"ends":true,`, 1) }),
+			want: "the server is about to end and admits nobody new: wait for the next one"},
 		"page": {ill: func(r *http.Response) error { r.StatusCode, r.Status = 404, "404"; return nil }, want: "--web"},
 		"misnamed": {ill: func(r *http.Response) error { r.StatusCode = 421; return nil }, want: "does not know its name " +
 			"localhost: start it with --public-addr localhost:"},

@@ -87,6 +87,8 @@ export class Connection {
       }
       if (config.schema !== game.config.schema) return this.outdated(config.schema)
     }
+    // Not to the own address, which could go on for ever: who waits gets in once the next server is there.
+    if (config.to && new URL(config.to).host !== location.host) return this.go(config.to)
     /** @type {Uint8Array} */
     let token = new Uint8Array()
     try {
@@ -368,7 +370,7 @@ export async function loadConfig(options) {
   }
   if (!response.ok) throw new Sentence((await response.text()).trim().split("\n")[0].slice(0, 200) || `The server answered ${response.status}.`)
   const config = await response.json()
-  for (const name of ["wasm", "exec", "engine", "login"]) if (config[name]) config[name] = new URL(config[name], url).href
+  for (const name of ["wasm", "exec", "engine", "login", "to"]) if (config[name]) config[name] = new URL(config[name], url).href
   config.exec ??= new URL("/wasm_exec.js", url).href
   if (config.webtransport) config.webtransport.url = address(config.webtransport.url, "https:", url)
   if (config.websocket) config.websocket = address(config.websocket, url.protocol === "https:" ? "wss:" : "ws:", url)

@@ -16,6 +16,8 @@ import { Sentence } from "./notice.js"
  * @property {boolean} [truth]
  * @property {boolean} [saves]
  * @property {string} [login]
+ * @property {boolean} [ends]
+ * @property {string} [to]
  * @property {boolean} [local]
  */
 

@@ -29,7 +29,7 @@ func ends(t *testing.T, p *browser.Page, announced string) {
 }
 
 // A server that is ended by the system says when it ends, lets its players play until then, and sends
-// their pages to the next server, where they come in.
+// their pages, and those of newcomers, to the next server, where they come in.
 func TestDrainToAnotherServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: a server that sends its players to another one, in a browser")
@@ -46,8 +46,10 @@ func TestDrainToAnotherServer(t *testing.T) {
 	ends(t, p, "This server is about to end. You go on at another one.")
 	q := p.NewWindow()
 	q.Open(url + "test.html?name=Bob")
-	q.WaitFor(sites.Notice + `.startsWith("The server is shutting down. Trying again in")`)
-	q.Screenshot("newcomer")
+	q.WaitFor(`location.href.startsWith("` + next + `test.html?") && window.g?.me && g.stats.state === 1`)
+	if got := words(q, "location.search"); got != "?name=Bob" {
+		t.Errorf("the newcomer's page came with %s", got)
+	}
 	q.Open("about:blank")
 	p.WaitFor(`location.href.startsWith("` + next + `test.html?") && window.g?.me && g.stats.state === 1`)
 	if got := words(p, "location.search"); got != "?name=Ann&room=den&code=7f212k" {
