@@ -436,6 +436,7 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 			least: map[string]int{"whole": 50_000, "old": 1000}, counted: 20},
 	} {
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
 			compared := map[string]int{}
 			for _, seed := range []uint64{1, 2, 3, 7} {
 				s := newShootingRange(t, &f, seed)
