@@ -274,6 +274,8 @@ function webSocket(url, on) {
     socket.close()
     end(reason)
   }
+  // The server has closed it, or the network, and onclose has not run yet: the browser would complain of each frame.
+  const closing = () => socket.readyState > 1
   const send = (/** @type {number} */ kind, /** @type {ArrayBuffer} */ bytes) => {
     const b = new Uint8Array(1 + bytes.byteLength)
     b[0] = kind
@@ -284,9 +286,10 @@ function webSocket(url, on) {
   const link = {
     message(bytes) {
       if (bytes.byteLength > MAX_MESSAGE) return refuse(tooLong("refused to send", bytes.byteLength))
-      send(1, bytes)
+      if (!closing()) send(1, bytes)
     },
     datagram(bytes, stamped) {
+      if (closing()) return drop(bytes, "refusedUp")
       if (socket.bufferedAmount > MAX_BUFFERED) return drop(bytes, "displacedUp")
       if (!stamped) stamp(bytes)
       send(0, bytes)

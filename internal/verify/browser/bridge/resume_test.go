@@ -9,6 +9,7 @@ import (
 	"meanwhile/app/site"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
+	"meanwhile/geom"
 	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
 	"meanwhile/internal/verify/sites"
@@ -22,8 +23,8 @@ func moves(p *browser.Page) {
 	p.Eval("g.keys.release('KeyD'); g.keys.release('KeyA')", nil)
 }
 
-// reload loads a page again until that was fast enough for the server, which keeps the place of a page
-// for ten seconds, and returns the avatar's id, before and after.
+// reload loads a page again until that was fast enough for the server, which keeps the place of a
+// page for ten seconds, and returns the avatar's id, before and after.
 func reload(t *testing.T, p *browser.Page, log *sites.Log) (before, after float64) {
 	t.Helper()
 	for range 6 {
@@ -82,10 +83,10 @@ func TestComingBack(t *testing.T) {
 	})
 }
 
-// Two pages, one over WebTransport and one over WebSocket, have their network cut. After five seconds
-// both go on over the connection that they had; after thirteen they have opened another one. Either
-// way they have their avatars and scores, nobody has joined anew, and differences go on, so that the
-// server sends nothing again that had arrived.
+// Two pages, one over WebTransport and one over WebSocket, have their network cut. After five
+// seconds both go on over the connection that they had; after thirteen they have opened another
+// one. Either way they have their avatars and scores, nobody has joined anew, and differences go
+// on, so that the server sends nothing again that had arrived.
 func TestCut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: cuts of five and thirteen seconds in a browser")
@@ -95,6 +96,17 @@ func TestCut(t *testing.T) {
 	def.Act = func(w *game.World, me game.ID, c zap.Cmd) {
 		c.Fire = false
 		zap.Game.Act(w, me, c)
+	}
+	def.Referee = func(w *game.World) { // nor does a gem fall to whoever stands
+		zap.Game.Referee(w)
+		for id, gem := range zap.Gems.All(w) {
+			for _, p := range zap.Pilots.All(w) {
+				if p.Vel == (geom.Vec2{}) && gem.Pos.Dist(p.Pos) < 2 {
+					w.Despawn(id)
+					break
+				}
+			}
+		}
 	}
 	url, _ := behind(t, r, site.Config{Host: host.Config{Rules: sites.Rules(t, &def), Bots: 3, Log: log.Logger()}})
 	p := browser.New(t) // after the site, so that it is closed before it
@@ -119,11 +131,14 @@ func TestCut(t *testing.T) {
 			before[transport] = words(p, self)
 		}
 		resumed := strings.Count(log.String(), "player came back")
+		began := time.Now()
 		r.Cut(true)
 		time.Sleep(cut.length)
 		for transport, p := range pages {
 			p.WaitFor(sites.Notice + `.startsWith("` + cut.notice + `")`)
-			p.Screenshot(transport + cut.length.String())
+			if cut.length > 10*time.Second { // the shorter one would become a longer one
+				p.Screenshot(transport + cut.length.String())
+			}
 		}
 		r.Cut(false)
 		mended := time.Now()
@@ -138,7 +153,8 @@ func TestCut(t *testing.T) {
 			}
 			moves(p)
 		}
-		if n := strings.Count(log.String(), "player came back") - resumed; n != 0 && cut.length < 10*time.Second {
+		took := mended.Sub(began) // longer than asked for, where the machine is busy
+		if n := strings.Count(log.String(), "player came back") - resumed; n != 0 && took < 7*time.Second {
 			t.Errorf("cut for %v: %d connections were new", cut.length, n)
 		} else if n < 2 && cut.length > 10*time.Second {
 			t.Errorf("cut for %v: %d connections were new, want 2", cut.length, n)

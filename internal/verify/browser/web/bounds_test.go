@@ -161,5 +161,14 @@ func TestBounds(t *testing.T) {
 	if len(reasons) != 6 || reasons["displacedUp"] != 1 {
 		t.Errorf("counts %v", reasons)
 	}
+	// What is sent while a WebSocket closes goes nowhere, and the browser is not asked to send it.
+	same(t, "sent into a WebSocket that closes", numbers(t, `
+		w.end()
+		window.w = await start("websocket")
+		await w.run("link.readyState = 2")
+		w.datagram(3)
+		w.post({ do: "message", bytes: new ArrayBuffer(4) })
+		await w.settle()
+		return [w.sent.length, w.messages.length - 1, ...w.dropped()]`), []int{0, 0, 3})
 	p.Eval("w.end()", nil)
 }
