@@ -25,6 +25,8 @@ type Config struct {
 	Rules *game.Rules
 	// Clock is the clock of the connection.
 	Clock transport.Clock
+	// Watch asks to see what happens, some time later, without an avatar; Welcome.Late says how much.
+	Watch bool
 	// Name and Room go into the hello; an empty Room leaves the choice to the server.
 	Name, Room string
 	// Token returns a connect token, where the server asks for one; a token opens one connection. It
@@ -142,7 +144,7 @@ func withToken(ctx context.Context, cfg *Config, hello session.Hello) (session.H
 // greet says hello over a connection, and returns the welcome. What hello leaves open comes from cfg.
 func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.Hello) (w session.Welcome, err error) {
 	hello.Schema, hello.Name = cfg.Rules.Hash, cfg.Name
-	hello.Guest = cfg.Guest
+	hello.Guest, hello.Watch = cfg.Guest, cfg.Watch
 	if hello.Room == "" {
 		hello.Room = cfg.Room
 	}
@@ -287,6 +289,22 @@ func (p *Player) Ask(l session.Limits) error {
 		return err
 	}
 	return p.Conn().SendMessage(b)
+}
+
+// Follow makes a player who watches look from where an entity is; 0 leaves the choice to the server.
+func (p *Player) Follow(id game.ID) error {
+	b, err := session.Follow{Entity: uint32(id)}.Append(nil)
+	if err != nil {
+		return err
+	}
+	return p.Conn().SendMessage(b)
+}
+
+// Late returns how long ago what the player sees has happened; 0 if it plays.
+func (p *Player) Late() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.welcome.Late
 }
 
 // Limits returns what the server sends at most, as it said last.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
@@ -238,7 +239,11 @@ func wholeLines(s string, n int) string {
 func (h *Host) enter(
 	ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant,
 ) (*entry, error) {
-	r, err := h.open(hello, originOf(conn, grant))
+	open := h.open
+	if hello.Watch {
+		open = h.openGallery
+	}
+	r, err := open(hello, originOf(conn, grant))
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +267,7 @@ func (h *Host) request(
 			h.total.leave(mine)
 		}
 	}()
-	if !j.only {
+	if !j.only && r.of == nil {
 		if j.profile, err = h.loadPlayer(ctx, r, j.account, guest); err != nil {
 			return nil, err
 		}
@@ -336,6 +341,11 @@ func (in *entry) attend(conn transport.Conn) error {
 		}
 		if l, err := session.DecodeLimits(m); err == nil {
 			in.r.call(func() { in.r.ask(in.p, in.visit, l) })
+			time.Sleep(limitsSpacing)
+			continue
+		}
+		if f, err := session.DecodeFollow(m); err == nil && in.r.of != nil {
+			in.r.call(func() { in.r.lookFrom(in.p, in.visit, game.ID(f.Entity)) })
 			time.Sleep(limitsSpacing)
 			continue
 		}

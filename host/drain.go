@@ -21,6 +21,9 @@ func (h *Host) drain(ctx context.Context) {
 	rooms := make([]*room, 0, len(h.alive))
 	for r := range h.alive {
 		rooms = append(rooms, r)
+		if r.gallery != nil {
+			rooms = append(rooms, r.gallery)
+		}
 	}
 	h.mu.Unlock()
 	h.log.Info("no new players are admitted", "ending in", h.cfg.Drain)
@@ -46,11 +49,17 @@ func (h *Host) drain(ctx context.Context) {
 	}
 }
 
-// seated returns how many humans are in rooms, those without a connection included.
+// seated returns how many humans play, those without a connection included.
 func (h *Host) seated() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.seats)
+	n := 0
+	for _, r := range h.seats {
+		if r.of == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // State returns "ready" while newcomers are admitted, else "starting", "draining" or "ended".

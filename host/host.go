@@ -138,6 +138,16 @@ type Config struct {
 	// Nothing here locks it, so the caller does, as package app/site does by a file that it keeps
 	// open. Empty records nothing.
 	Journal string
+	// Spectators is how many clients may watch one room without playing, at most MaxSpectators.
+	// They see all of it, WatchLate after it happened. A watched room is computed a second time, so
+	// it takes the processor and the memory of two. Zero admits none.
+	Spectators int
+	// WatchLate is at least MinWatchLate and at most session.MaxGrace; 0 means ten seconds.
+	WatchLate time.Duration
+	// Check computes every room a second time from what is recorded of it, whether somebody watches
+	// or not, to find rules that are not deterministic, and memory that fails: Stats counts them,
+	// the log names them, and Journal gets what was recorded before.
+	Check bool
 	// Gate is that of the listeners. It expects players whose connections are lost, so that no
 	// crowd of strangers keeps them out. May be nil.
 	Gate *transport.Gate
@@ -209,6 +219,7 @@ func (cfg *Config) fill() {
 	if cfg.create == nil {
 		cfg.create = createFile
 	}
+	cfg.WatchLate = cmp.Or(cfg.WatchLate, defaultWatchLate)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -241,6 +252,10 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("host: DrainTo is %d bytes long, at most %d", len(cfg.DrainTo), session.MaxAddress)
 	case cfg.Resume > session.MaxGrace:
 		return fmt.Errorf("host: Resume %v is above %v", cfg.Resume, session.MaxGrace)
+	case cfg.Spectators < 0 || cfg.Spectators > MaxSpectators:
+		return fmt.Errorf("host: Spectators %d is outside [0, %d]", cfg.Spectators, MaxSpectators)
+	case cfg.WatchLate < MinWatchLate || cfg.WatchLate > session.MaxGrace:
+		return fmt.Errorf("host: WatchLate %v is outside [%v, %v]", cfg.WatchLate, MinWatchLate, session.MaxGrace)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
 		return fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
@@ -475,6 +490,9 @@ func (h *Host) retire(r *room) bool {
 func (h *Host) forget(r *room) {
 	if h.rooms[r.name] == r {
 		delete(h.rooms, r.name)
+	}
+	if r.of != nil && r.of.r.gallery == r {
+		r.of.r.gallery = nil
 	}
 }
 

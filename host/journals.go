@@ -389,7 +389,7 @@ func (r *room) noteRoom() {
 // record is called after each tick: it makes checkpoints, says when the room is not recorded, and
 // saves what led to a failure of the rules.
 func (r *room) record(now clock.Time) {
-	if r.archive == nil {
+	if r.archive == nil && r.tail == nil {
 		return
 	}
 	if r.srv.Due() {
@@ -783,7 +783,7 @@ func (h *Host) reviveRoom(w *restoredWorld) *room {
 	r.world = w.header.World
 	header := journal.Header{Build: Build(), World: r.world, Started: w.header.Started, Restarts: w.header.Restarts + 1}
 	// Its settings are the recorded ones, whatever this host has: a replay begins with them.
-	r.srv = journal.Record(w.replay.Server, w.header.Settings.Config(), header, w.replay.Notes, r.archive.put)
+	r.srv = journal.Record(w.replay.Server, w.header.Settings.Config(), header, w.replay.Notes, r.put)
 	r.setUp()
 	var room savedRoom
 	if b := w.replay.Notes[0]; b != nil && json.Unmarshal(b, &room) == nil {

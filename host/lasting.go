@@ -63,7 +63,7 @@ func (r *room) takeOver(p *profile) {
 // keep hands over what changed, after a tick: if somebody has left, or every so often. All records
 // go together, as of one tick.
 func (r *room) keep(now clock.Time) {
-	if r.h.keeper == nil || len(r.last.departed) == 0 && now.Sub(r.last.kept) < r.h.cfg.SaveEvery {
+	if r.h.keeper == nil || r.of != nil || len(r.last.departed) == 0 && now.Sub(r.last.kept) < r.h.cfg.SaveEvery {
 		return
 	}
 	r.last.kept = now

@@ -35,7 +35,7 @@ func (r *room) makePlace(newcomer netip.Addr) bool {
 	}
 	for _, p := range slices.Backward(r.order) { // the newest first
 		n := from[p.address]
-		if newcomer.IsValid() && !p.bot && 2*n > r.h.cfg.Players && from[newcomer]+1 < n {
+		if newcomer.IsValid() && !p.bot && 2*n > r.places() && from[newcomer]+1 < n {
 			r.sendAway(p, refusal(session.RoomFull, "the room is full, and %d of its players come from your address", n))
 			return true
 		}

@@ -254,6 +254,9 @@ func (h *Host) comeBack(ctx context.Context, conn transport.Conn, hello *session
 	}
 	h.mu.Lock()
 	r := h.rooms[hello.Room]
+	if r != nil && hello.Watch {
+		r = r.gallery
+	}
 	if r != nil {
 		r.pending++
 	}

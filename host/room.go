@@ -78,6 +78,10 @@ type room struct {
 	moment     clock.Time // when a moment was saved because rules failed; 0: never
 	spectators spectators
 	heart      heart
+	tail       *journal.Tail // of what is recorded; nil: nobody follows
+	gallery    *room         // of those who watch; guarded by h.mu
+	parted     clock.Time    // when a moment was saved because a follower differed; 0: never
+	of         *gallery      // what those here watch; nil: they play
 
 	pub struct {
 		sync.Mutex
@@ -175,8 +179,8 @@ func newRoom(h *Host, name string, by origin) (*room, error) {
 	var put func(journal.Chunk) bool
 	r.world = rand.Uint64()
 	header := journal.Header{}
-	if r.archive != nil {
-		put, header = r.archive.put, journal.Header{Build: Build(), World: r.world, Started: time.Now()}
+	if r.archive != nil || r.tail != nil {
+		put, header = r.put, journal.Header{Build: Build(), World: r.world, Started: time.Now()}
 	}
 	r.srv, err = journal.New(h.cfg.Rules, h.worldConfig(name, secret, seed), header, put)
 	if err != nil {
@@ -202,6 +206,9 @@ func makeRoom(h *Host, name string, by origin) *room {
 	}
 	if h.cfg.Journal != "" {
 		r.archive = newArchive(h, name, r.log)
+	}
+	if h.cfg.Spectators > 0 || h.cfg.Check {
+		r.tail = journal.NewTail(h.cfg.WatchLate)
 	}
 	r.batch.r = r
 	r.faults.log = r.log
@@ -239,6 +246,9 @@ func (r *room) run(ctx context.Context) {
 		crew.Go(func() { (&crowd{r: r}).run(bots) })
 	}
 	crew.Go(func() { r.heart.run(bots) })
+	if r.h.cfg.Check {
+		crew.Go(func() { r.check(bots) })
+	}
 	stopArchive := r.archiving()
 	var why session.Refusal
 	if err := r.loadRoom(ctx); err == nil {
@@ -253,6 +263,7 @@ func (r *room) run(ctx context.Context) {
 	}
 	r.keepLast(why)
 	r.spectators.close()
+	r.srv.Flush() // for those who watch
 	close(r.done)
 	stop()
 	crew.Wait()
@@ -280,6 +291,12 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	broken := session.Refusal{Code: session.InternalError, Text: "the world of this room has failed; join again"}
+	over := func() session.Refusal {
+		if r.of != nil && r.of.why.Code != 0 {
+			return r.of.why
+		}
+		return broken
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			r.failed(caught(v))
@@ -290,7 +307,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	// The first tick runs before the first player joins, so that every welcome has the present
 	// time.
 	if !r.due() {
-		return broken
+		return over()
 	}
 	for {
 		select {
@@ -306,7 +323,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 			f()
 		case <-timer.C:
 			if !r.due() {
-				return broken
+				return over()
 			}
 			now := r.h.clock()
 			if now.Sub(r.looked) >= lookEvery {
@@ -318,13 +335,16 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 			if r.humans == 0 && (!r.stayed || now.Sub(r.empty) >= r.h.cfg.Grace) && r.h.retire(r) {
 				return session.Refusal{Code: session.NoRoom, Text: "nobody was here"}
 			}
-			timer.Reset(max(r.pacer.Next().Sub(r.h.clock()), 0))
+			timer.Reset(max(r.next().Sub(r.h.clock()), 0))
 		}
 	}
 }
 
 // due runs the ticks that are due, and reports whether the world still works.
 func (r *room) due() bool {
+	if r.of != nil {
+		return r.of.due(r)
+	}
 	for i := range r.pacer.Due(r.h.clock()) {
 		began := r.h.clock()
 		planned, spacing := r.pacer.Planned(i), r.pacer.Spacing()
@@ -343,6 +363,14 @@ func (r *room) due() bool {
 		}
 	}
 	return true
+}
+
+// next returns when a tick is due next.
+func (r *room) next() clock.Time {
+	if r.of != nil {
+		return r.of.next
+	}
+	return r.pacer.Next()
 }
 
 // failed logs why the world of this room ends.
@@ -402,6 +430,9 @@ func (r *room) tick(now clock.Time) (err *failure) {
 // begin runs the rules of a tick. Heartbeats may be sent meanwhile.
 func (r *room) begin(now clock.Time) {
 	defer r.heart.opens(false)
+	if r.of != nil {
+		r.of.step()
+	}
 	r.srv.Begin(now)
 }
 
@@ -466,7 +497,7 @@ func (r *room) join(j *joining) error {
 	if err != nil {
 		return err
 	}
-	if r.humans >= r.h.cfg.Players && !r.dropAbsent(j.address) && !r.makePlace(j.address) {
+	if r.humans >= r.places() && !r.dropAbsent(j.address) && !r.makePlace(j.address) {
 		err = refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 	} else {
 		err = r.admit(j)
@@ -475,6 +506,14 @@ func (r *room) join(j *joining) error {
 		r.h.uncount(j.address)
 	}
 	return err
+}
+
+// places is how many humans find room.
+func (r *room) places() int {
+	if r.of != nil {
+		return r.h.cfg.Spectators
+	}
+	return r.h.cfg.Players
 }
 
 // admit brings a player or a bot into the world.

@@ -50,6 +50,9 @@ type Totals struct {
 	// whose connections ended because of them: they sent too many, or did not receive.
 	Words    server.WordStats
 	SentAway uint64
+	// Desyncs counts how often a room, computed again from what was recorded of it, came out
+	// otherwise; see Config.Check.
+	Desyncs uint64
 	// Agreed, Disagreed and Reasons count shots of humans, and Contradicted their commands, as
 	// server.CommandStats does.
 	Agreed, Disagreed, Contradicted uint64
@@ -96,6 +99,7 @@ func (t *Totals) add(u Totals) {
 	t.Words.Refused += u.Words.Refused
 	t.Words.Told += u.Words.Told
 	t.SentAway += u.SentAway
+	t.Desyncs += u.Desyncs
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Duplicate += u.Drops.Duplicate
@@ -109,6 +113,7 @@ type RoomStats struct {
 	Connected [len(Transports)]int // of these, by transport
 	Absent    int                  // of these, without a connection: they may come back
 	Bots      int
+	Watched   int // by so many spectators
 	Tick      clock.Tick
 	Period    time.Duration // of a tick; above the game's own under overload
 	Stretch   float64       // Period in periods of the game; 1: time runs as it should
@@ -141,10 +146,10 @@ type Stats struct {
 
 // roomCounters are written by a room's loop. Everybody may read the atomic ones.
 type roomCounters struct {
-	joins, leaves, faults, silent, stray, resumed atomic.Uint64
-	ticks                                         atomic.Uint64
-	busy, longest                                 atomic.Int64
-	tickTimes                                     [len(TickBounds) + 1]atomic.Uint64
+	joins, leaves, faults, silent, stray, resumed, desyncs atomic.Uint64
+	ticks                                                  atomic.Uint64
+	busy, longest                                          atomic.Int64
+	tickTimes                                              [len(TickBounds) + 1]atomic.Uint64
 	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
 	maxWindow                                 int
@@ -248,6 +253,7 @@ func (r *room) stats() RoomStats {
 	for i := range s.TickTimes {
 		s.TickTimes[i] = r.n.tickTimes[i].Load()
 	}
+	s.Desyncs = r.n.desyncs.Load()
 	s.Faults, s.Silent, s.StrayMessages = r.n.faults.Load(), r.n.silent.Load(), r.n.stray.Load()
 	return s
 }
@@ -285,7 +291,13 @@ func (h *Host) Stats() Stats {
 	s.Flooded = maps.Clone(h.n.flooded)
 	h.n.mu.Unlock()
 	for r := range h.alive {
-		s.Rooms = append(s.Rooms, r.stats())
+		one := r.stats()
+		if r.gallery != nil {
+			g := r.gallery.stats()
+			one.Watched = g.Players
+			one.Totals.add(traffic(g.Totals))
+		}
+		s.Rooms = append(s.Rooms, one)
 	}
 	h.mu.Unlock()
 	slices.SortFunc(s.Rooms, func(a, b RoomStats) int { return strings.Compare(a.Name, b.Name) })

@@ -146,6 +146,8 @@ type Server struct {
 	owners owners
 	ahead  ahead // whether clients run entities ahead
 
+	past // of an audience
+
 	// Scratch of Receive and Begin, for one command after the other.
 	look    snapshot.Lookback
 	seer    seer
@@ -341,6 +343,10 @@ func (s *Server) fault(err error) {
 // Begin computes the next tick. now is the instant at which it was planned, not that of a late
 // wake-up.
 func (s *Server) Begin(now clock.Time) {
+	if s.world != nil {
+		s.watch()
+		return
+	}
 	s.tick++
 	s.now, s.leaves = now, now
 	s.followLine()
@@ -503,5 +509,9 @@ func (s *Server) Encode(from, to int, out *Outbox) {
 	}
 }
 
-// End finishes the tick.
-func (s *Server) End() { s.eng.Drain() }
+// End finishes the tick. An audience leaves that to its world.
+func (s *Server) End() {
+	if s.world == nil {
+		s.eng.Drain()
+	}
+}

@@ -38,8 +38,9 @@ type carried struct {
 // visibility is where one player looks from, and how far. The entities that it knows are kept in
 // its View alone.
 type visibility struct {
-	x, y   int32  // where the avatar is, or was last, in millimetres
-	groups uint64 // that the player is in, where the rules hide entities
+	x, y   int32   // where the avatar is, or was last, in millimetres
+	groups uint64  // that the player is in, where the rules hide entities
+	target game.ID // whom a client of an audience looks from; 0: the first player
 	// reach2 is the squared distance in square millimetres up to which everything is known;
 	// negative: there is no limit.
 	reach2 int64

@@ -35,6 +35,7 @@ const (
 	KindRefusal
 	kindLimits
 	kindFarewell
+	kindFollow
 )
 
 // KindOf returns the kind of message b, or 0 if it is empty. The kind may be unknown.
@@ -98,6 +99,7 @@ func (c *codec) header(k Kind, frozen bool) {
 //	16    Resume
 //	16    Guest
 //	1     Kept, 0 or 1
+//	1     Watch, 0 or 1
 //	2+n   Room, at most 64 bytes
 //	2+n   Name, at most 48 bytes
 //	2+n   Token, at most 1024 bytes
@@ -118,6 +120,8 @@ type Hello struct {
 	// Kept says that the client still has all that it received in that session, so that the server
 	// can go on with differences. A page that was reloaded has not.
 	Kept bool
+	// Watch asks to see what happens there, some time later, without an avatar.
+	Watch bool
 	// Room is where the client would like to play. Empty leaves the choice to the server.
 	Room string
 	// Name is what others call the player. The name in a token overrides it.
@@ -136,6 +140,7 @@ func (h *Hello) code(c *codec) {
 	c.key(&h.Resume)
 	c.key(&h.Guest)
 	c.flag(&h.Kept, "kept")
+	c.flag(&h.Watch, "watch")
 	c.text(&h.Room, MaxRoom, false, "room")
 	c.text(&h.Name, MaxName, false, "name")
 	c.blob(&h.Token, MaxToken, "token")
@@ -172,6 +177,7 @@ func DecodeHello(b []byte) (h Hello, err error) {
 //	8     Grace in nanoseconds, 0 to 6x10^11
 //	1     Resumed, 0 or 1
 //	1     Kept, 0 or 1
+//	8     Late in nanoseconds, 0 to 6x10^11
 //	2+n   Room, at most 64 bytes
 //	2+n   Game, at most 64 bytes
 type Welcome struct {
@@ -201,6 +207,8 @@ type Welcome struct {
 	// Resumed reports that the session of the key in the Hello continues, with its avatar; Kept that
 	// datagrams go on, too, as after an outage of the path. Otherwise the client begins anew.
 	Resumed, Kept bool
+	// Late is how long ago what this client sees has happened: it watches. 0: it plays.
+	Late time.Duration
 	// Room is where the player is, Game what is played there.
 	Room, Game string
 }
@@ -223,6 +231,7 @@ func (w *Welcome) code(c *codec) {
 	c.span(&w.Grace, 0, MaxGrace, "grace")
 	c.flag(&w.Resumed, "resumed")
 	c.flag(&w.Kept, "kept")
+	c.span(&w.Late, 0, MaxGrace, "delay")
 	c.text(&w.Room, MaxRoom, false, "room")
 	c.text(&w.Game, MaxGame, false, "game")
 }
@@ -379,6 +388,33 @@ func (f Farewell) Append(b []byte) ([]byte, error) { return encode(b, f.code) }
 func DecodeFarewell(b []byte) (f Farewell, err error) {
 	if err = decode(b, f.code); err != nil {
 		return Farewell{}, err
+	}
+	return f, nil
+}
+
+// Follow says whom a client that watches looks from: it is sent what is near that entity. It is the
+// client's message, as often as it changes its mind.
+//
+//	size  field
+//	2     kind 6, version
+//	4     Entity
+type Follow struct {
+	// Entity is its ID; 0 leaves the choice to the server, which takes the first player.
+	Entity uint32
+}
+
+func (f *Follow) code(c *codec) {
+	c.header(kindFollow, false)
+	c.u32(&f.Entity)
+}
+
+// Append appends the encoded message to b. It does not fail.
+func (f Follow) Append(b []byte) ([]byte, error) { return encode(b, f.code) }
+
+// DecodeFollow reads a Follow that fills b. Failures are those of DecodeHello.
+func DecodeFollow(b []byte) (f Follow, err error) {
+	if err = decode(b, f.code); err != nil {
+		return Follow{}, err
 	}
 	return f, nil
 }

@@ -21,6 +21,7 @@ var (
 		Resume: [KeySize]byte{0xff, 15: 0xee},
 		Guest:  [KeySize]byte{0xaa, 15: 0xbb},
 		Kept:   true,
+		Watch:  true,
 		Room:   "lobby",
 		Name:   "Zoë 🎈",
 		Token:  []byte{0xde, 0xad, 0xbe, 0xef},
@@ -29,7 +30,7 @@ var (
 	welcome = Welcome{
 		Session: 7, Player: 42, Tick: 1000, ServerTime: clock.Time(16_666_666_667), Period: time.Second / 60,
 		SendRate: 20, Seed: 0xfeedfacecafebeef, History: 256, BudgetDown: 64_000, BudgetUp: 32_000,
-		Resume: [KeySize]byte{9, 8, 7}, Grace: 30 * time.Second, Resumed: true, Kept: true,
+		Resume: [KeySize]byte{9, 8, 7}, Grace: 30 * time.Second, Resumed: true, Kept: true, Late: 10 * time.Second,
 		Room: "lobby", Game: "arena",
 	}
 	refusal = Refusal{Code: WrongSchema, Text: "this server plays arena 2", SchemaText: "Avatar\n\tPos\t1/256mm\n"}
@@ -54,6 +55,7 @@ var vectors = []struct {
 	{"limits", Limits{BudgetDown: 13_000, SendRate: 6}, decodeLimits},
 	{"farewell", Farewell{In: 15 * time.Second, To: "https://eu2.example/", Text: "This server restarts."},
 		decodeFarewell},
+	{"follow", Follow{Entity: 0x1234}, decodeFollow},
 }
 
 func decodeHello(b []byte) (message, error)   { return DecodeHello(b) }
@@ -62,6 +64,8 @@ func decodeRefusal(b []byte) (message, error) { return DecodeRefusal(b) }
 func decodeLimits(b []byte) (message, error)  { return DecodeLimits(b) }
 
 func decodeFarewell(b []byte) (message, error) { return DecodeFarewell(b) }
+
+func decodeFollow(b []byte) (message, error) { return DecodeFollow(b) }
 
 func mustEncode(t testing.TB, m message) []byte {
 	t.Helper()
@@ -153,6 +157,7 @@ func TestBounds(t *testing.T) {
 		{"line feed in a text", Refusal{Text: "a\nb"}, ""},
 		{"period 0", Welcome{}, "period 0s is outside [1ns, 10s]"},
 		{"period over", Welcome{Period: 11 * time.Second}, "period 11s"},
+		{"delay over", Welcome{Period: 1, Late: 11 * time.Minute}, "delay 11m"},
 		{"grace negative", Welcome{Period: 1, Grace: -1}, "grace -1ns"},
 		{"schema at its bound", Refusal{Text: long(MaxText), SchemaText: long(MaxSchemaText)}, ""},
 		{"schema over", Refusal{SchemaText: long(MaxSchemaText + 1)}, "schema text is 4097"},
@@ -173,7 +178,7 @@ func TestBounds(t *testing.T) {
 
 // The decoder holds the same bounds against a peer that does not.
 func TestDecodeRefusesWhatAppendWould(t *testing.T) {
-	const name = 2 + 8 + 16 + 16 + 16 + 1 + 2 // offset of the length of Name when Room is empty
+	const name = 2 + 8 + 16 + 16 + 16 + 1 + 1 + 2 // offset of the length of Name when Room is empty
 	for _, c := range []struct {
 		name, want string
 		bend       func() []byte
@@ -200,7 +205,7 @@ func TestDecodeRefusesWhatAppendWould(t *testing.T) {
 		}},
 		{"flag 2", "resumed is 2", func() []byte {
 			b := mustEncode(t, Welcome{Period: 1})
-			b[len(b)-6] = 2
+			b[len(b)-14] = 2
 			return b
 		}},
 		{"other kind", "message is of kind 2, want 1", func() []byte { return mustEncode(t, Welcome{Period: 1}) }},
@@ -286,3 +291,5 @@ func FuzzDecodeRefusal(f *testing.F) { fuzz(f, decodeRefusal) }
 func FuzzDecodeLimits(f *testing.F)  { fuzz(f, decodeLimits) }
 
 func FuzzDecodeFarewell(f *testing.F) { fuzz(f, decodeFarewell) }
+
+func FuzzDecodeFollow(f *testing.F) { fuzz(f, decodeFollow) }

@@ -91,6 +91,8 @@ export interface JoinOptions {
   /** What the server's Authenticate reads, such as an ID token, or what returns it. */
   credential?: string | (() => string | Promise<string>)
   autopilot?: boolean
+  /** Sees the room some time later, without an avatar. */
+  watch?: boolean
   transport?: "webtransport" | "websocket"
   settings?: Record<string, number | string>
   config?: string
@@ -187,6 +189,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   /** The server's /meanwhile.json. */
   readonly config: Readonly<{ game: string, truth?: boolean, local?: boolean }>
   autopilot: boolean
+  /** ID of the entity that a page which watches looks from; 0: it plays, or there is none yet. */
+  follow: number
   set(name: string, value: number | string | boolean): string
   /** Sends a message to the rules; returns "" or why nothing was sent. */
   send<M extends keyof NonNullable<T["messages"]>>(name: M, fields?: Partial<NonNullable<T["messages"]>[M]>): string

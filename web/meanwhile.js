@@ -20,8 +20,8 @@
 //   token, credential  a connect token in base64, or what the server's login reads; or a function that returns the next one
 //   autopilot   true: the game's bot plays until somebody touches a key, a mouse button or the screen
 //   transport   "webtransport" or "websocket" uses only this one; default: whichever answers first
-//   settings    {name: value} for the engine, as for g.set
-//   config      address of the server's answers to the page, default "/meanwhile.json" on the host that this library came from
+//   settings    {name: value} for the engine, as for g.set. config: address of the server's answers, default "/meanwhile.json"
+//   watch       true: sees the room some time later, without an avatar, from where entity g.follow is; default: ?watch
 //
 // The page provides these:
 //   g.command() returns the command of the next tick; a missing field is zero. Not called without an avatar or on autopilot

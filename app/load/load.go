@@ -46,6 +46,7 @@ type flags struct {
 	Trouble   time.Duration `help:"So often a player is cut off, roams, is disconnected, or leaves; others come."`
 	FPS       int           `name:"fps" default:"60" help:"Frames a second, and datagrams each sends at most."`
 	Random    bool          `help:"Play random commands, as for a game without a bot, although this has one."`
+	Watch     bool          `help:"Watch in place of playing, as --spectators of the server allows."`
 	Seed      uint64        `default:"1" help:"Of all that is drawn: networks, random commands, trouble."`
 	Kbit      int           `help:"Ask the server for so many kbit/s each; by default for what it allows."`
 	Packets   int           `help:"Ask for so many packets a second; by default for what it allows."`

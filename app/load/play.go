@@ -215,6 +215,7 @@ func (s *seat) join(ctx context.Context, dial dialFunc) (*headless.Player, error
 	}
 	p, err := headless.Join(bounded, conn, headless.Config{
 		Rules: w.rules, Clock: w.clock, Name: fmt.Sprintf("load %d", s.number+1), Room: s.room, Bot: bot,
+		Watch:     w.flags.Watch,
 		FrameRate: w.flags.FPS, Decisions: decisions, Dial: dial,
 		Limits: session.Limits{BudgetDown: uint32(w.flags.Kbit) * 1000, SendRate: uint16(w.flags.Packets)},
 		OnReturn: func(session.Welcome, bool) {

@@ -160,6 +160,9 @@ func (w *swarm) sum(networks []string, span, spent time.Duration) *result {
 	if w.rules.Bot() == nil || f.Random {
 		r.Commands = "random"
 	}
+	if f.Watch {
+		r.Commands = "watching"
+	}
 	var all []*tally
 	for i, s := range w.seats {
 		at := slices.IndexFunc(r.Groups, func(g *group) bool { return g.Transport == s.over && g.Network == networks[i] })

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"meanwhile/host"
+	"meanwhile/session"
 	"meanwhile/transport"
 )
 
@@ -38,6 +40,10 @@ type Door struct {
 
 	RoomsPerAddress int `placeholder:"N" help:"How many open rooms one address or account may have opened, by default 4."`
 
+	Spectators int           `placeholder:"N" help:"Let N people watch each room; a watched room is computed twice."`
+	WatchDelay time.Duration `placeholder:"TIME" help:"How late they see what happens, 1s to 10m; by default 10s."`
+	Check      bool          `help:"Compute all rooms twice, to find rules that are not deterministic, and bad memory."`
+
 	Drain   time.Duration `default:"5s" help:"When interrupted, let players go on for so long; a second time ends it."`
 	DrainTo string        `placeholder:"URL" help:"Send them to this page then."`
 
@@ -58,6 +64,12 @@ type front struct {
 func (d *Door) checkHost() error {
 	if d.RoomsPerAddress < 0 {
 		return fmt.Errorf("--rooms-per-address %d is below 1", d.RoomsPerAddress)
+	}
+	if d.Spectators < 0 || d.Spectators > host.MaxSpectators {
+		return fmt.Errorf("--spectators %d is outside [0, %d]", d.Spectators, host.MaxSpectators)
+	}
+	if d.WatchDelay != 0 && (d.WatchDelay < host.MinWatchLate || d.WatchDelay > session.MaxGrace) {
+		return fmt.Errorf("--watch-delay %v is outside [%v, %v]", d.WatchDelay, host.MinWatchLate, session.MaxGrace)
 	}
 	u, err := url.Parse(d.DrainTo)
 	if d.DrainTo != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {

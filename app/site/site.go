@@ -153,6 +153,8 @@ func Listen(cfg Config) (*Site, error) {
 	if n := cfg.Door.RoomsPerAddress; n != 0 {
 		s.cfg.Host.RoomsPerAddress = n
 	}
+	s.cfg.Host.Spectators, s.cfg.Host.WatchLate = cfg.Door.Spectators, cfg.Door.WatchDelay
+	s.cfg.Host.Check = cfg.Door.Check
 	s.gate = transport.NewGate(0, 0)
 	s.cfg.Host.Gate = s.gate
 	if err := s.openLogin(); err != nil {

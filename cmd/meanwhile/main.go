@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "demo":
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
-			Addr: d.Addr, Door: site.Door{State: d.State, PublicAddr: d.PublicAddr}, Truth: true,
+			Addr: d.Addr, Door: site.Door{State: d.State, PublicAddr: d.PublicAddr, Spectators: demoSpectators}, Truth: true,
 			// The page has a slider for the playout delay: shots of those who move it count, too.
 			Host: host.Config{Budget: d.Kbit * 1000 / 8, Playout: playout.MaxDelay, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
@@ -167,6 +167,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	return 1
 }
+
+// demoSpectators is how many may watch a room of the demo.
+const demoSpectators = 8
 
 // vettool reports whether the arguments are those that go vet gives to a tool: it asks for the
 // version and the flags, and then names a file for each package.

@@ -1,8 +1,14 @@
 package journal
 
-import "meanwhile/netcode/clock"
+import (
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+)
 
-var FormOf = formOf
+var (
+	FormOf = formOf
+	ErrGap = errGap
+)
 
 // Chunks returns the chunks of a file, without headers.
 func (f *File) Chunks() []Chunk {
@@ -23,3 +29,8 @@ func (c *Chunk) Tick() clock.Tick { return c.tick }
 
 // Sums returns both sums of a difference.
 func (d *Difference) Sums() (got, want uint64) { return d.sum, d.want }
+
+// FollowAs is Server.Follow for a world that a Sim records.
+func (t *Tail) FollowAs(srv *server.Server, h Header, newest bool) (*Follower, error) {
+	return (&Server{Server: srv, header: h}).Follow(t, newest)
+}

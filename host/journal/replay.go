@@ -207,6 +207,11 @@ func (r *Replay) thaw(s span) error {
 	if err != nil {
 		return err
 	}
+	return r.thawBytes(p)
+}
+
+// thawBytes is thaw of the payload of a checkpoint.
+func (r *Replay) thawBytes(p []byte) (err error) {
 	if err := r.fresh(); err != nil {
 		return err
 	}
@@ -267,6 +272,7 @@ func (r *Replay) Step() (t Tick, err error) {
 			return t, err
 		}
 		if ended {
+			t.Faults = r.end()
 			return t, nil
 		}
 	}
@@ -327,7 +333,8 @@ func (r *Replay) entry(t *Tick) (ended bool, err error) {
 		if in.err != nil {
 			break
 		}
-		return true, r.end(t, encoded != 0, want)
+		r.encode(t, encoded != 0, want)
+		return true, nil
 	default:
 		return false, r.ofPlayer(kind, t)
 	}
@@ -427,8 +434,8 @@ func (r *reader) record(s *engine.Saved) (*engine.Record, error) {
 	return rec, nil
 }
 
-// end completes a tick and compares.
-func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
+// encode makes the datagrams of a tick and compares.
+func (r *Replay) encode(t *Tick, encoded bool, want uint64) {
 	srv := r.Server
 	sum := uint64(0)
 	if encoded {
@@ -445,11 +452,15 @@ func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
 		r.Differs = &Difference{t.Tick, t.Time, sum, want}
 	}
 	t.Sum = sum
+}
+
+// end completes a tick.
+func (r *Replay) end() (faults []error) {
 	r.calls.End()
-	t.Faults = srv.Faults()
-	srv.Ends()
+	faults = r.Server.Faults()
+	r.Server.Ends()
 	clear(r.gone)
-	return nil
+	return faults
 }
 
 // Restore returns a Replay that stands at the end of a journal: the world as it was after the last

@@ -378,7 +378,7 @@ func (s *Server) Encode(from, to int, out *server.Outbox) {
 	before := out.Len()
 	s.Server.Encode(from, to, out)
 	s.encoded.Store(true)
-	if s.put != nil {
+	if s.on {
 		s.sum.Add(sumOut(out, before))
 	}
 }

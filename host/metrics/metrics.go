@@ -97,6 +97,9 @@ var (
 		"sent_away_total",
 		"Players whose connections ended as they sent too many messages, or did not receive any.",
 	)
+	descSpectators = desc("spectators", "Clients that watch open rooms.")
+	descDesyncs    = desc("desyncs_total",
+		"Times that a room, computed again from its log, came out otherwise; of rooms that are watched or checked.")
 	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
@@ -116,8 +119,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		put(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	load, agreement, suspicion := 0.0, 1.0, 0
+	load, agreement, suspicion, watched := 0.0, 1.0, 0, 0
 	for _, r := range s.Rooms {
+		watched += r.Watched
 		load, suspicion = max(load, r.Load), max(suspicion, r.Suspicion)
 		if all := r.Agreed + r.Disagreed; all >= leastShots {
 			agreement = min(agreement, float64(r.Agreed)/float64(all))
@@ -157,6 +161,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	count(descLogs, s.LogDropped)
 	count(descFaults, s.Faults)
+	count(descDesyncs, s.Desyncs)
+	gauge(descSpectators, float64(watched))
 	count(descSilent, s.Silent)
 	count(descVerdicts, s.Agreed, "agreed")
 	count(descVerdicts, s.Disagreed, "disagreed")

@@ -9,6 +9,7 @@ import { BRIDGE, Fields, World } from "./layout.js"
 import { Log, sendReport } from "./log.js"
 import { Notice, Sentence } from "./notice.js"
 import { Resume } from "./resume.js"
+import { Watch } from "./watch.js"
 import { Words } from "./words.js"
 
 /** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
@@ -32,7 +33,7 @@ export class PageGame {
   constructor(options) {
     if (!(options?.canvas instanceof HTMLCanvasElement)) throw new Error("join: options.canvas is not a canvas element")
     const query = new URLSearchParams(location.search)
-    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "", code: options.code ?? query.get("code") ?? "" }
+    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "", code: options.code ?? query.get("code") ?? "", watch: options.watch ?? query.has("watch") }
     this.canvas = options.canvas
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }))
     this.notice = new Notice(this.canvas)
@@ -62,6 +63,7 @@ export class PageGame {
     this.input = new Input(this.canvas, this)
     this.keys = this.input.keys
     this.mouse = this.input.mouse
+    this.watching = new Watch(this)
     this.stopped = false
     this.playing = false
     this.driving = false // by the game's bot
@@ -100,6 +102,10 @@ export class PageGame {
     const { offsetX, offsetY, offsetZ } = this.stats
     return { x: offsetX || 0, y: offsetY || 0, z: offsetZ || 0 }
   }
+
+  /** ID of the entity that a page which watches looks from; 0 before there is one. */
+  get follow() { return this.watching.on ? this.watching.id : 0 }
+  set follow(id) { this.watching.from(id) }
 
   get autopilot() { return this.driving }
   set autopilot(on) {
@@ -169,7 +175,7 @@ export class PageGame {
       connection?.compareClocks(),
     ])
     this.engine = this.log.record(engine, config.schema)
-    const settings = { autopilot: options.autopilot ? 1 : 0, ...options.settings }
+    const settings = { autopilot: options.autopilot ? 1 : 0, watch: this.options.watch ? 1 : 0, ...options.settings }
     const { error, layout } = this.call("start",
       JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, guest, resume: this.resume.take(options.room), epochMs, settings }),
       (/** @type {Uint8Array} */ bytes, /** @type {number} */ releaseMs, /** @type {boolean} */ stamped) => connection?.send(bytes, releaseMs, stamped),
@@ -366,6 +372,7 @@ export class PageGame {
       return this.fail(e)
     }
     this.me = this.model.me
+    this.watching.frame()
     for (const { name, event, undo } of events) {
       const handlers = undo ? this.undo : this.on
       if (handlers[name]) this.ask(`g.${undo ? "undo" : "on"}.${name}`, handlers[name], event)
@@ -375,7 +382,7 @@ export class PageGame {
 
     const { ctx, ratio } = this
     if (this.ownCamera && this.camera === this.ownCamera) {
-      this.ownCamera.aim(this.width, this.height, this.me)
+      this.ownCamera.aim(this.width, this.height, this.me ?? this.watching.seen)
       this.ownCamera.apply(ctx, ratio)
     } else ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
     ctx.save()
@@ -412,6 +419,7 @@ export class PageGame {
     this.stopped = true
     this.words.giveUp("You have left.")
     this.input.stop()
+    this.watching.end()
     setTimeout(() => this.connection?.worker.terminate(), GOODBYE_MS) // its last datagram is still on the way to the Worker
   }
 }

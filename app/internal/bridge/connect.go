@@ -63,7 +63,7 @@ func (b *Bridge) Hello(token []byte, code string) []byte {
 		b.hasNonce = true
 	}
 	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name, Guest: b.guest,
-		Code: clean(code, session.MaxCode)}
+		Watch: b.set.watch, Code: clean(code, session.MaxCode)}
 	if len(token) <= session.MaxToken {
 		h.Token = token
 	}
@@ -137,6 +137,9 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 	b.network.clear()
 	if b.set.limits != (session.Limits{}) {
 		b.ask()
+	}
+	if b.set.follow != 0 {
+		b.sayFollow()
 	}
 	return answer
 }

@@ -35,7 +35,7 @@ func TestDocument(t *testing.T) {
 	}
 	p := newWorld(t, &zap.Game).page("ann", nil)
 	settings := rows(section("Settings"))
-	if len(settings) != 19 {
+	if len(settings) != 21 {
 		t.Errorf("settings %v", settings)
 	}
 	for _, name := range settings {

@@ -214,7 +214,7 @@ func (b *Bridge) stats() {
 	if c == nil {
 		return
 	}
-	v[30] = float64(b.welcome.BudgetDown / 8)
+	v[30], v[31] = float64(b.welcome.BudgetDown/8), spanMs(b.welcome.Late)
 	s := c.Stats()
 	tick, when, period := c.Newest()
 	v[0], v[1] = float64(tick), spanMs(period)

@@ -104,7 +104,7 @@ var statNames = [...]string{
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
 	"targetMs", "entityHitches", "upCarriesBps", "clockEstimatedMs",
 	"offsetX", "offsetY", "offsetZ",
-	"replayed", "owed", "deferred", "budgetBps",
+	"replayed", "owed", "deferred", "budgetBps", "watchMs",
 }
 
 // Layout describes the game to the page, as JSON.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 // settings are the choices of the page that hold across connections.
 type settings struct {
 	away, autopilot, packets      bool
+	watch                         bool // in place of playing, from the next hello on
+	follow                        uint32
 	predict, interpolate, lagcomp bool
 	playout                       time.Duration // 0: adaptive
 	predicts                      time.Duration // at most; allPredicted: everything
@@ -69,7 +72,7 @@ const (
 // limit returns the largest value of a setting; false means that there is none of that name.
 func limit(name string) (most float64, known bool) {
 	switch name {
-	case "away", "autopilot", "packets", "predict", "interpolate", "lagcomp", "classic":
+	case "away", "autopilot", "packets", "predict", "interpolate", "lagcomp", "classic", "watch":
 		return 1, true
 	case "predictMs":
 		return spanMs(allPredicted), true
@@ -89,6 +92,8 @@ func limit(name string) (most float64, known bool) {
 		return maxHz, true
 	case "playoutMs":
 		return spanMs(playout.MaxDelay), true
+	case "follow":
+		return math.MaxUint32, true
 	}
 	return 0, false
 }
@@ -99,6 +104,16 @@ func (b *Bridge) ask() {
 		return
 	}
 	if m, err := b.set.limits.Append(nil); err == nil {
+		b.cfg.Message(m)
+	}
+}
+
+// sayFollow says whom a page that watches looks from.
+func (b *Bridge) sayFollow() {
+	if !b.joined || b.welcome.Late == 0 || b.cfg.Message == nil {
+		return
+	}
+	if m, err := (session.Follow{Entity: b.set.follow}).Append(nil); err == nil {
 		b.cfg.Message(m)
 	}
 }
@@ -125,6 +140,11 @@ func (b *Bridge) Set(name string, v float64) string {
 			return "The game " + b.rules.Name + " has no bot that could drive."
 		}
 		b.set.autopilot = on
+	case "watch":
+		b.set.watch = on
+	case "follow":
+		b.set.follow = uint32(v)
+		b.sayFollow()
 	case "packets":
 		b.set.packets = on
 		b.flights = b.flights[:0]

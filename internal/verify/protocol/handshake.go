@@ -119,7 +119,7 @@ func newLayout(cells []string) (l layout, err error) {
 
 // Kind returns the name of the message that begins with these bytes, by its first field.
 func (h *Handshake) Kind(message []byte) (string, error) {
-	for _, name := range []string{"hello", "welcome", "refusal", "limits", "farewell"} {
+	for _, name := range []string{"hello", "welcome", "refusal", "limits", "farewell", "follow"} {
 		if l := h.layouts[name]; len(message) > 0 && len(l) > 0 && uint64(message[0]) == l[0].low {
 			return name, nil
 		}

@@ -26,6 +26,7 @@ var handshakeVectors = []struct{ kind, file string }{
 	{"refusal", "session/testdata/refusal-empty.hex"},
 	{"limits", "session/testdata/limits.hex"},
 	{"farewell", "session/testdata/farewell.hex"},
+	{"follow", "session/testdata/follow.hex"},
 	{"token", "session/token/testdata/token.hex"},
 }
 
@@ -146,19 +147,22 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 			tok = hex.EncodeToString(m.Token)
 		}
 		return []string{"1", fmt.Sprint(session.Version), fmt.Sprint(m.Schema), key(m.Nonce), key(m.Resume), key(m.Guest),
-			flag(m.Kept), text(m.Room), text(m.Name), tok, text(m.Code)}, err
+			flag(m.Kept), flag(m.Watch), text(m.Room), text(m.Name), tok, text(m.Code)}, err
 	case "welcome":
 		m, err := session.DecodeWelcome(b)
 		return []string{"2", fmt.Sprint(session.Version), fmt.Sprint(m.Session), fmt.Sprint(m.Player),
 			fmt.Sprint(uint32(m.Tick)), fmt.Sprint(uint64(m.ServerTime)), fmt.Sprint(uint64(m.Period)),
 			fmt.Sprint(m.SendRate), fmt.Sprint(m.Seed), fmt.Sprint(m.History), fmt.Sprint(m.BudgetDown),
 			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), flag(m.Resumed), flag(m.Kept),
-			text(m.Room), text(m.Game)}, err
+			fmt.Sprint(uint64(m.Late)), text(m.Room), text(m.Game)}, err
 	}
 	switch kind {
 	case "farewell":
 		m, err := session.DecodeFarewell(b)
 		return []string{"5", fmt.Sprint(session.Version), fmt.Sprint(uint64(m.In)), text(m.To), text(m.Text)}, err
+	case "follow":
+		m, err := session.DecodeFollow(b)
+		return []string{"6", fmt.Sprint(session.Version), fmt.Sprint(m.Entity)}, err
 	case "limits":
 		m, err := session.DecodeLimits(b)
 		return []string{"4", fmt.Sprint(session.Version), fmt.Sprint(m.BudgetDown), fmt.Sprint(m.SendRate)}, err
@@ -223,7 +227,7 @@ func TestHandshake(t *testing.T) {
 		}
 	}
 	// The spans of a welcome, at their bounds and beyond.
-	for _, at := range []int{20, 64} {
+	for _, at := range []int{20, 64, 74} {
 		for _, bound := range []uint64{0, 1, 1e10, 6e11, 1 << 63} {
 			for _, span := range []uint64{bound - 1, bound, bound + 1} {
 				b, _ := vector(t, "session/testdata/welcome.hex")
@@ -248,8 +252,8 @@ func TestHandshake(t *testing.T) {
 			{"hello", [][]byte{head("hello.hex", 60), none, long, none, none}},
 			{"hello", [][]byte{head("hello.hex", 60), none, none, long, none}},
 			{"hello", [][]byte{head("hello.hex", 60), none, none, none, long}},
-			{"welcome", [][]byte{head("welcome.hex", 73), long, none}},
-			{"welcome", [][]byte{head("welcome.hex", 73), none, long}},
+			{"welcome", [][]byte{head("welcome.hex", 82), long, none}},
+			{"welcome", [][]byte{head("welcome.hex", 82), none, long}},
 			{"refusal", [][]byte{head("refusal.hex", 4), long, none}},
 			{"refusal", [][]byte{head("refusal.hex", 4), none, long}},
 		} {
