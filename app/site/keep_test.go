@@ -29,6 +29,9 @@ import (
 // keeping makes this test program a server of arena that keeps its rooms.
 const keeping = "SITE_TEST_KEEPS"
 
+// beforeServing is called before a server serves; nil: nothing is to be done.
+var beforeServing func() error
+
 // keepWith serves for as long as the process lives, a minute at most, and prints its two addresses.
 func keepWith(state string) error {
 	rules, err := arena.Game.Rules()
@@ -39,6 +42,11 @@ func keepWith(state string) error {
 		Door: Door{Metrics: "localhost:0", State: state, UDP: udpOff, KeepRooms: true}})
 	if err != nil {
 		return err
+	}
+	if beforeServing != nil {
+		if err := beforeServing(); err != nil {
+			return err
+		}
 	}
 	fmt.Println(s.tcp.Addr(), s.op.Addr())
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
