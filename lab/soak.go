@@ -240,8 +240,8 @@ func live() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// growth returns by which part values grow from first to last, by the line that fits them best.
-func growth(values []float64) float64 {
+// Growth returns by which part values grow from first to last, by the line that fits them best.
+func Growth(values []float64) float64 {
 	n := float64(len(values))
 	if n < 2 {
 		return 0
@@ -350,7 +350,7 @@ func runSoak(r *run) error {
 		spent, _ := m.Get("cpu_s")
 		fmt.Fprintf(os.Stderr, "%v of %v: %.2f MB in use, %.1f s of CPU\n", t, span, heap, spent)
 	}
-	grown := growth(k.heap[len(k.heap)/2:])
+	grown := Growth(k.heap[len(k.heap)/2:])
 	c, compared, divergences, err := k.sum()
 	for _, w := range k.worlds {
 		for _, s := range w.seats {

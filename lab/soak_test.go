@@ -20,7 +20,7 @@ func TestGrowth(t *testing.T) {
 		{"shrinks", []float64{100, 90, 80}, -0.2},
 		{"one high at the end", []float64{100, 100, 100, 100, 100, 100, 100, 100, 100, 110}, 0.05},
 	} {
-		if got := growth(c.values); math.Abs(got-c.want) > 0.006 {
+		if got := Growth(c.values); math.Abs(got-c.want) > 0.006 {
 			t.Errorf("%s: growth %v, want %v", c.name, got, c.want)
 		}
 	}

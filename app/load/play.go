@@ -43,6 +43,8 @@ const (
 	mostCut  = 9 * time.Second
 	// mostPause is how long a place stays empty at most when a player has left.
 	mostPause = 5 * time.Second
+	// nextTries is how often the player after it tries to join.
+	nextTries = 4
 )
 
 // A dialFunc connects to the server.
@@ -191,13 +193,23 @@ func (s *seat) run(ctx context.Context, tried func()) {
 			w.mu.Lock()
 			w.left++
 			w.mu.Unlock()
-			wait(ctx, time.Duration(s.rng.Int64N(int64(mostPause))))
-			p, err = s.join(ctx, dial)
+			p, err = s.joinNext(ctx, dial)
 		}
 	}
 	if ctx.Err() == nil {
 		w.fail(err)
 	}
+}
+
+// joinNext lets another player in after a while. People try again.
+func (s *seat) joinNext(ctx context.Context, dial dialFunc) (p *headless.Player, err error) {
+	for range nextTries {
+		wait(ctx, time.Duration(s.rng.Int64N(int64(mostPause))))
+		if p, err = s.join(ctx, dial); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return p, err
 }
 
 // join lets a player in.

@@ -28,6 +28,7 @@ var benches = []struct{ name, about string }{
 	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 	{"record", "what recording costs a room of arena with 20 players, and how fast it is replayed"},
+	{"soak", "hours of many players on mixed networks, in trouble: a server's memory, ticks and goroutines"},
 }
 
 // small are the benchmarks that no flag but --quick changes.
@@ -49,7 +50,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.IntVar(&c.Workers, "workers", 1, "crowd: that encode at the same time")
 	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
 	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")
-	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses; hostile: of the attacks")
+	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses; hostile: of the attacks; soak: of trouble")
 	var h hostileBench
 	f.StringVar(&h.attack, "attack", "", "hostile: this attack alone")
 	f.StringVar(&h.over, "over", "", "hostile: over this transport alone: quic, webtransport, websocket, udp or http")
@@ -62,6 +63,10 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.IntVar(&h.bots, "bots", 8, "hostile: in each room, while a person is there")
 	f.BoolVar(&h.unreadLog, "unread-log", false, "hostile: the server logs all it can to a pipe that nobody reads")
 	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack")
+	var k soakBench
+	f.IntVar(&k.players, "players", 200, "soak: players")
+	f.DurationVar(&k.span, "for", 2*time.Hour, "soak: how long")
+	f.DurationVar(&k.trouble, "trouble", time.Minute, "soak: how often something happens to each player, on the average")
 	enter := f.Bool("enter", false, "crowd: how soon players know a crowd that they enter or travel through instead")
 	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")
 	var names []string
@@ -105,6 +110,10 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if names[0] == "hostile" {
 		h.seed, h.quick, h.json = c.Seed, *quick, *asJSON
 		return h.run(ctx, stdout)
+	}
+	if names[0] == "soak" {
+		k.seed, k.json = c.Seed, *asJSON
+		return k.run(ctx, stdout)
 	}
 	if run := small[names[0]]; run != nil {
 		rows, err := run(*quick)

@@ -75,7 +75,7 @@ func (h *hostileBench) run(ctx context.Context, stdout io.Writer) error {
 	if h.against != "" {
 		return h.strike(ctx, stdout)
 	}
-	s, err := startVictim(ctx, h.bots, h.unreadLog)
+	s, err := startVictim(ctx, h.unreadLog, "--trust-proxy", "127.0.0.1", "--bots", strconv.Itoa(h.bots))
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,9 @@ type victim struct {
 	full        sync.WaitGroup
 }
 
-// startVictim starts meanwhile serve arena, as one does behind a reverse proxy of this machine.
-func startVictim(ctx context.Context, bots int, unreadLog bool) (*victim, error) {
+// startVictim starts meanwhile serve arena with more flags, such as those of a server behind a reverse
+// proxy of this machine.
+func startVictim(ctx context.Context, unreadLog bool, more ...string) (*victim, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -152,8 +153,8 @@ func startVictim(ctx context.Context, bots int, unreadLog bool) (*victim, error)
 	operator := free.Addr().String()
 	_ = free.Close()
 	v := &victim{metrics: &url.URL{Scheme: "http", Host: operator, Path: "/metrics"}}
-	v.cmd = exec.CommandContext(ctx, self, "serve", "arena", "--addr", "127.0.0.1:0", "--metrics", operator,
-		"--trust-proxy", "127.0.0.1", "--bots", strconv.Itoa(bots), "--drain", "0s")
+	args := []string{"serve", "arena", "--addr", "127.0.0.1:0", "--metrics", operator, "--drain", "0s"}
+	v.cmd = exec.CommandContext(ctx, self, append(args, more...)...)
 	v.cmd.Cancel = func() error { return v.cmd.Process.Signal(syscall.SIGTERM) }
 	v.cmd.WaitDelay = 10 * time.Second
 	out, err := v.cmd.StdoutPipe()

@@ -50,6 +50,8 @@ func TestSentences(t *testing.T) {
 		{"demo --bots -1", 2, "--bots -1 is outside [0, 1024]"},
 		{"lab --list extra", 2, "it needs no \"extra\""},
 		{"bench --list extra", 2, "it needs no \"extra\""},
+		{"bench soak --players 0", 2, "bench: --players 0 is outside [1, 1000]"},
+		{"bench soak --for 5s", 2, "bench: --for 5s is outside [10s, 12h0m0s]"},
 		{"serve", 2, `expected "<game>"`},
 		{"serve plaza", 2, "the game plaza is not built yet"},
 		{"serve arena --addr " + addr, 1, addr + " is in use"},
