@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -96,5 +97,9 @@ func (a *archive) report(by server.PlayerID) (string, error) {
 	removeOldest(filepath.Join(all, "*"), keptReports-1)
 	at := time.Now().UTC().Format("20060102-150405.000")
 	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, at, by))
-	return dir, a.copyTo(filepath.Join(dir, "room"+JournalSuffix))
+	if err := a.copyTo(filepath.Join(dir, "room"+JournalSuffix)); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
 }

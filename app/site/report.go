@@ -65,14 +65,18 @@ func (p *reports) answer(s *Site, w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "log": log})
 		return
 	}
-	status := http.StatusForbidden
+	status, text := http.StatusForbidden, sentence(strings.TrimPrefix(err.Error(), "host: "))
 	switch {
+	case errors.Is(err, host.ErrStranger):
 	case errors.Is(err, host.ErrTooOften):
 		status = http.StatusTooManyRequests
 	case errors.Is(err, host.ErrNotRecorded), errors.Is(err, host.ErrNoRoom):
 		status = http.StatusNotFound
+	default: // it names files, which are not the player's business
+		s.log.Error("a report could not be saved", "error", err)
+		status, text = http.StatusInternalServerError, "The moment could not be saved."
 	}
-	http.Error(w, sentence(strings.TrimPrefix(err.Error(), "host: ")), status)
+	http.Error(w, text, status)
 }
 
 // save saves a report, and returns its name and whether it has a log.

@@ -64,6 +64,15 @@ func TestReportRequests(t *testing.T) {
 	if list, _ := os.ReadDir(all); len(list) != 0 {
 		t.Errorf("%d reports by nobody", len(list))
 	}
+	if err := os.WriteFile(all, nil, 0o600); err != nil { // a disk that refuses
+		t.Fatal(err)
+	}
+	if status, text := report("", "lobby", join(t, s)); status != 500 || text != "The moment could not be saved.\n" {
+		t.Errorf("where nothing can be written: %d %s", status, text)
+	}
+	if err := os.Remove(all); err != nil {
+		t.Fatal(err)
+	}
 	log := []byte("what a page kept")
 	status, text := report("", "lobby", append(bytes.Clone(key), log...))
 	var saved struct {
