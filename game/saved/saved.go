@@ -24,10 +24,10 @@
 // # What a record is
 //
 // A record is a comparable struct of exported fields: numbers, bools, texts, arrays and structs. A
-// callback that panics leaves it as it was. It is stored as JSON, so fields may be added, taken out
-// and put elsewhere: a new one is zero at first, and one that the struct no longer has is dropped at
-// the next save. Keep a renamed field's old name in a json tag. What else has to change, Join
-// changes, by a version in the record.
+// callback that panics leaves it as it was. It is stored as JSON, with a field "~saved" of the
+// host's beside its own, so fields may be added, taken out and put elsewhere: a new one is zero at
+// first, and one that the struct no longer has is dropped at the next save. Keep a renamed field's
+// old name in a json tag. What else has to change, Join changes, by a version in the record.
 //
 // # Where there is none
 //
@@ -62,8 +62,8 @@ func declare[T comparable](ofRoom bool) *engine.Saved {
 		New: func() engine.RecordState { return new(record[T]) }}
 }
 
-// Of returns the record of player me; in Join, 0 is the player who joins. It is never nil, and valid
-// until the callback returns.
+// Of returns the record of player me; in Join, 0 is the player who joins. It is never nil, and
+// valid until the callback returns.
 func (p Players[T]) Of(w *game.World, me game.ID) *T {
 	e := (*engine.World)(w)
 	return of[T](e, e.OfPlayer(me))

@@ -214,7 +214,8 @@ func TestNoOtherRules(t *testing.T) {
 	r := newRules()
 	w := filled(r)
 	w.second = &rule{name: "third"}
-	if _, err := formOf(t, newWorld(r)).Freeze(nil, w); err == nil || !strings.Contains(err.Error(), "type of what is shared") {
+	_, err := formOf(t, newWorld(r)).Freeze(nil, w)
+	if err == nil || !strings.Contains(err.Error(), "type of what is shared") {
 		t.Errorf("got %v", err)
 	}
 	form := formOf(t, newWorld(r))
@@ -224,7 +225,8 @@ func TestNoOtherRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := newWorld(r)
-	if err := formOf(t, fresh).Thaw(b, fresh); !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), "freeze.rule") {
+	err = formOf(t, fresh).Thaw(b, fresh)
+	if !errors.Is(err, errMalformed) || !strings.Contains(err.Error(), "freeze.rule") {
 		t.Errorf("got %v", err)
 	}
 }

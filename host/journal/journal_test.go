@@ -313,7 +313,8 @@ func TestExchangedStores(t *testing.T) {
 		head := journal.Header{Format: "meanwhile journal 2", Game: rules.Name, Hash: rules.Hash}
 		checkpoint := slices.DeleteFunc(chunks, func(c journal.Chunk) bool { return c.Kind != journal.KindCheckpoint })
 		_, err = journal.Restore(rules, parsed(t, written(t, &head, checkpoint)))
-		if errors.Is(err, journal.ErrMalformed) != exchange || exchange && !strings.Contains(err.Error(), "not that of its kind") {
+		if errors.Is(err, journal.ErrMalformed) != exchange ||
+			exchange && !strings.Contains(err.Error(), "not that of its kind") {
 			t.Errorf("exchanged %v: %v", exchange, err)
 		}
 	}
