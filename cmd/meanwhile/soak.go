@@ -60,6 +60,7 @@ type soakRow struct {
 	Returned   float64 `json:"returned"` // players who came back over another connection
 	Joined     float64 `json:"joined"`
 	Faults     float64 `json:"faults"` // callbacks of rules that panicked, and rooms that failed
+	Desyncs    float64 `json:"desyncs"`
 }
 
 // soakVerdict is the last line of a soak.
@@ -91,7 +92,7 @@ func (b *soakBench) run(ctx context.Context, stdout io.Writer) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	s, err := startVictim(ctx, false)
+	s, err := startVictim(ctx, false, "--check")
 	if err != nil {
 		return err
 	}
@@ -172,13 +173,8 @@ func (b *soakBench) watch(
 		if err != nil {
 			return err
 		}
-		heaps, v.looks = append(
-			heaps,
-			now["go_memstats_heap_alloc_bytes"],
-		), append(
-			v.looks,
-			now["go_memstats_heap_alloc_bytes"],
-		)
+		heap := now["go_memstats_heap_alloc_bytes"]
+		heaps, v.looks = append(heaps, heap), append(v.looks, heap)
 		if time.Since(row) < b.part-b.look/2 {
 			continue
 		}
@@ -203,7 +199,7 @@ func soakRowOf(before, now map[string]float64, heaps []float64, at time.Duration
 		Goroutines: now["go_goroutines"], Players: figures(now).sum("players", `"human"`), P99: p99,
 		CPU:      now["process_cpu_seconds_total"] - before["process_cpu_seconds_total"],
 		Returned: d.sum("resumed_total"), Joined: d.sum("joined_total"),
-		Faults: d.sum("faults_total") + d.sum("rooms_total", `"failed"`)}
+		Faults: d.sum("faults_total") + d.sum("rooms_total", `"failed"`), Desyncs: d.sum("desyncs_total")}
 }
 
 func (b *soakBench) print(w io.Writer, r *soakRow, first bool) error {
@@ -211,13 +207,13 @@ func (b *soakBench) print(w io.Writer, r *soakRow, first bool) error {
 		return json.NewEncoder(w).Encode(r)
 	}
 	if first {
-		if _, err := fmt.Fprintf(w, "%8s %9s %9s %11s %8s %12s %8s %9s %7s %7s\n", "minute", "heap MB", "rss MB",
-			"goroutines", "players", "tick p99 ms", "cpu s", "returned", "joined", "faults"); err != nil {
+		if _, err := fmt.Fprintf(w, "%8s %9s %9s %11s %8s %12s %8s %9s %7s %7s %7s\n", "minute", "heap MB", "rss MB",
+			"goroutines", "players", "tick p99 ms", "cpu s", "returned", "joined", "faults", "desyncs"); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%8.1f %9.2f %9.1f %11.0f %8.0f %12.4g %8.1f %9.0f %7.0f %7.0f\n", r.Minute, r.Heap, r.RSS,
-		r.Goroutines, r.Players, r.P99, r.CPU, r.Returned, r.Joined, r.Faults)
+	_, err := fmt.Fprintf(w, "%8.1f %9.2f %9.1f %11.0f %8.0f %12.4g %8.1f %9.0f %7.0f %7.0f %7.0f\n", r.Minute, r.Heap,
+		r.RSS, r.Goroutines, r.Players, r.P99, r.CPU, r.Returned, r.Joined, r.Faults, r.Desyncs)
 	return err
 }
 
@@ -266,13 +262,13 @@ func (v *soakVerdict) judge() {
 		miss("nothing was measured")
 		return
 	}
-	first, worst, faults := v.rows[0].P99, 0.0, 0.0
+	first, worst, faults, desyncs := v.rows[0].P99, 0.0, 0.0, 0.0
 	for _, r := range v.rows {
 		p99 := r.P99
 		if p99 == 0 {
 			p99 = math.MaxFloat64 // above the histogram
 		}
-		worst, faults = max(worst, p99), faults+r.Faults
+		worst, faults, desyncs = max(worst, p99), faults+r.Faults, desyncs+r.Desyncs
 	}
 	if v.Slower = 1; first > 0 {
 		v.Slower = worst / first
@@ -282,6 +278,9 @@ func (v *soakVerdict) judge() {
 	}
 	if faults > 0 {
 		miss("%.0f callbacks panicked or rooms failed", faults)
+	}
+	if desyncs > 0 {
+		miss("%.0f times a room that was computed again came out otherwise", desyncs)
 	}
 	if v.After > v.Before+soakLeft {
 		miss("%.0f goroutines were left of %.0f before, at most %d more are allowed", v.After, v.Before, soakLeft)

@@ -31,6 +31,8 @@ func TestSoakVerdict(t *testing.T) {
 		{"slower", soakVerdict{looks: flat, rows: rows(4, 16)},
 			"ticks took 4 times as long as in the first part (99 of 100), at most 2 is allowed"},
 		{"faults", soakVerdict{looks: flat, rows: []soakRow{{P99: 4, Faults: 2}}}, "2 callbacks panicked or rooms failed"},
+		{"desyncs", soakVerdict{looks: flat, rows: []soakRow{{P99: 4, Desyncs: 3}}},
+			"3 times a room that was computed again came out otherwise"},
 		{"goroutines", soakVerdict{looks: flat, rows: rows(4), Before: 30, After: 41},
 			"41 goroutines were left of 30 before, at most 10 more are allowed"},
 		{"lost", soakVerdict{looks: flat, rows: rows(4), Short: []string{"the load is not ok"}}, "the load is not ok"},
