@@ -320,11 +320,11 @@ function draw(world) {
   }
   if (seen.size > list.length) for (const [id, s] of seen) if (!list.includes(s)) seen.delete(id)
 
-  const me = mine()
+  const me = mine(), from = me ?? seen.get(g.follow) // of a page that watches, whom it looks from
   if (g.autopilot) wanted = 0
   if (me) hear(me)
   const busy = me ? progress(me) : 1
-  const pointer = !g.autopilot && !g.touch
+  const pointer = !g.autopilot && !g.touch && !g.follow
   const lead = { x: 0, y: 0 }
   if (me && pointer) { // look a little towards the aim
     lead.x = Math.max(-4, Math.min(4, (g.mouse.x - g.width / 2) / scene.eye.scale * 0.22)) || 0
@@ -333,7 +333,7 @@ function draw(world) {
   scene.draw({
     width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things), doors: readDoors(world, g.stats.tick ?? 0, doors),
     truth: state.ghost ? truth.now() : null, me: me?.id, cut: me?.cut,
-    focus: me ? { x: me.x, y: me.y } : null, lead,
+    focus: from ? { x: from.x, y: from.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y, busy } : null,
   })
@@ -436,7 +436,7 @@ function setMore(n) {
 }
 
 // Without a connection the last numbers are no longer true, so they are hidden.
-setInterval(() => document.body.classList.toggle("offline", g.stats.state === 0 || g.stats.state === 4 || !g.me), 250)
+setInterval(() => document.body.classList.toggle("offline", g.stats.state === 0 || g.stats.state === 4 || !g.me && !g.follow), 250)
 
 // ---- Who drives, and the hint ------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ export class Watch {
     /** @type {HTMLElement | null} */
     this.label = null
     this.onkey = (/** @type {KeyboardEvent} */ e) => this.key(e)
+    this.onsize = () => this.place()
     this.onclick = () => { if (this.on) this.step(1) }
   }
 
@@ -53,16 +54,26 @@ export class Watch {
     this.seen = list.find(e => e.id === this.id)
     if (!this.seen && list.length) this.from((this.seen = list[0]).id)
     const text = `Watching, ${Math.round(this.game.stats.watchMs / 1000)} s late. Arrows or click: another player. Esc: play.`
-    if (this.label && this.label.textContent !== text) this.label.textContent = text
+    if (this.label && this.label.textContent !== text) {
+      this.label.textContent = text
+      this.place()
+    }
+  }
+
+  /** Puts the label to the lower edge of the canvas. */
+  place() {
+    const { left, width, bottom } = this.game.canvas.getBoundingClientRect()
+    if (this.label) Object.assign(this.label.style, { left: `${left + width / 2}px`, top: `${Math.min(bottom, innerHeight) - 14}px` })
   }
 
   begin() {
     const label = this.label = document.createElement("div")
     label.className = "meanwhile-watching"
-    label.style.cssText = "position:fixed;z-index:9;left:50%;bottom:14px;transform:translateX(-50%);padding:5px 14px;border-radius:99px;" +
+    label.style.cssText = "position:fixed;z-index:9;transform:translate(-50%,-100%);padding:5px 14px;border-radius:99px;" +
       "background:rgba(11,15,20,.8);color:#d7dee8;font:13px/1.5 system-ui,sans-serif;pointer-events:none;white-space:nowrap;max-width:95vw"
     document.body.append(label)
     addEventListener("keydown", this.onkey)
+    addEventListener("resize", this.onsize)
     this.game.canvas.addEventListener("click", this.onclick)
   }
 
@@ -87,6 +98,7 @@ export class Watch {
   /** Stops. */
   end() {
     removeEventListener("keydown", this.onkey)
+    removeEventListener("resize", this.onsize)
     this.game.canvas.removeEventListener("click", this.onclick)
     this.label?.remove()
     this.label = null
