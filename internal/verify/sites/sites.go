@@ -5,6 +5,7 @@ package sites
 import (
 	"context"
 	"io"
+	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -97,11 +98,29 @@ func Relay(t testing.TB) *relay.Relay {
 func ServeBehind(t testing.TB, r *relay.Relay, cfg site.Config, p *site.Program) (s *site.Site, stop func()) {
 	t.Helper()
 	cfg.Door.PublicAddr = r.Addr()
-	s, stop = Serve(t, cfg, p)
-	if err := r.To(s.QUIC()); err != nil { // TCP has the same port
+	// A relay leads to one port, but a site whose TCP port is taken for UDP has two.
+	s = Listen(t, cfg)
+	for tries := 1; !onePort(s); tries++ {
+		if s.Close(); tries == 20 {
+			t.Fatal("no port is free for both TCP and UDP")
+		}
+		s = Listen(t, cfg)
+	}
+	stop = Run(t, s, p)
+	if err := r.To(s.QUIC()); err != nil {
 		t.Fatal(err)
 	}
 	return s, stop
+}
+
+// onePort reports whether a site's UDP port is its TCP port, too.
+func onePort(s *site.Site) bool {
+	c, err := net.Dial("tcp", s.QUIC())
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
 }
 
 // URL is the address of the page behind a relay.
