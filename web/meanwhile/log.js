@@ -154,7 +154,9 @@ export class Log {
    */
   record(engine, schema) {
     return {
-      ...engine,
+      hello: (token, code) => engine.hello(token, code),
+      desyncs: () => engine.desyncs(),
+      lastWords: () => engine.lastWords?.() ?? "",
       start: (config, send, message) => {
         const { bridge, game, room, settings } = JSON.parse(config)
         this.raw(utf8.encode(MAGIC))
