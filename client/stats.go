@@ -27,7 +27,10 @@ type Stats struct {
 	// EntityHitches counts stalls of single entities: nothing newer had arrived for them while they
 	// moved.
 	EntityHitches uint64
-	// SingleHitches is the part of EntityHitches in which records of others had arrived.
+	// SingleHitches is the part of EntityHitches in which records of others had arrived. Most are no
+	// fault: what pauses for fewer ticks than it takes to rest (snapshot), or turns by a step now and
+	// then, has no record meanwhile, and nothing says when it went on; nor has what rests and is sent
+	// on a finer level. On a path without loss all are of these.
 	SingleHitches uint64
 
 	RTT      time.Duration // smoothed round trip

@@ -59,7 +59,7 @@ const MEASURES = [
     color: PLAIN, least: 60, read: s => [s.rttMs], text: v => ms(v[0]) },
   { name: "Hitches", about: "Times in these 30 seconds that all others stood still, because no newer record had arrived.",
     color: HIT, bars: true, read: s => [s.hitches], text: v => `${v[0]}` },
-  { name: "single stalls", sub: true, about: "Times that one of the others stood still: nothing newer had arrived for it, though it had for others.",
+  { name: "single stalls", sub: true, about: "Times that one of the others was drawn at rest while records of others came: it paused for a moment, or its record was missing.",
     color: HIT, bars: true, read: s => [s.entityHitches], text: v => `${v[0]}` },
   { name: "Down", about: "What you receive, and the most that the server sends you: what your path carries, within the bandwidth limit.",
     color: OTHER, least: 3000, read: (s, carries) => [s.downBps, carries], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },

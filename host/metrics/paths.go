@@ -20,13 +20,9 @@ var (
 			"its player looks; claims above 1.02 s are cut off.",
 		"path",
 	)
-	descReported = desc(
-		"reported_total",
-		"What clients claim that their players saw: hitches, in which the whole picture "+
-			"stood still, stalls of single entities while others moved, and corrections of the prediction.",
-		"path",
-		"what",
-	)
+	descReported = desc("reported_total", "What clients claim that their players saw: hitches, in which the whole "+
+		"picture stood still, stalls of single entities while others moved, short pauses included, and corrections of the "+
+		"prediction.", "path", "what")
 	descPlayed = desc("played_seconds_total", "Time that players were connected in rooms.", "path")
 	descDown   = desc("client_datagrams_total",
 		"Datagrams to players: sent, lost of these, and withheld since too much was in flight.", "path", "what")
