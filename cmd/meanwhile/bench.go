@@ -29,6 +29,7 @@ var benches = []struct{ name, about string }{
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 	{"record", "what recording costs a room of arena with 20 players, and how fast it is replayed"},
 	{"soak", "hours of many players on mixed networks, in trouble: a server's memory, ticks and goroutines"},
+	{"trip", "what a server's load adds to round trips: few players alone, and beside 100 of another process"},
 }
 
 // small are the benchmarks that no flag but --quick changes.
@@ -40,7 +41,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
 	list := f.Bool("list", false, "list the benchmarks")
-	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; hostile: 3 s")
+	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; hostile and trip: 3 s")
 	var c bench.Crowd
 	f.IntVar(&c.Walkers, "n", 1000, "crowd: walkers, each with a client")
 	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
@@ -61,12 +62,15 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		"hostile: attack the server at this address of this machine, and measure nothing",
 	)
 	f.IntVar(&h.bots, "bots", 8, "hostile: in each room, while a person is there")
+	f.IntVar(&h.honest, "honest", 3, "hostile: players whose game is measured, over all transports in turn")
 	f.BoolVar(&h.unreadLog, "unread-log", false, "hostile: the server logs all it can to a pipe that nobody reads")
-	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack")
+	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack; trip: of each row")
 	var k soakBench
 	f.IntVar(&k.players, "players", 200, "soak: players")
 	f.DurationVar(&k.span, "for", 2*time.Hour, "soak: how long")
 	f.DurationVar(&k.trouble, "trouble", time.Minute, "soak: how often something happens to each player, on the average")
+	var trip tripBench
+	f.IntVar(&trip.others, "others", 100, "trip: players of the other process")
 	enter := f.Bool("enter", false, "crowd: how soon players know a crowd that they enter or travel through instead")
 	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")
 	var names []string
@@ -114,6 +118,10 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if names[0] == "soak" {
 		k.seed, k.json = c.Seed, *asJSON
 		return k.run(ctx, stdout)
+	}
+	if names[0] == "trip" {
+		trip.seconds = h.seconds
+		return trip.print(ctx, stdout, *quick, *asJSON)
 	}
 	if run := small[names[0]]; run != nil {
 		rows, err := run(*quick)

@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -47,14 +49,16 @@ type hostileBench struct {
 	against      string // attack a server that runs already, and measure nothing
 	seconds      int
 	bots         int // in each of the server's rooms, while a person is there
+	honest       int // players whose game is measured, over all transports in turn
 	seed         uint64
 	quick, json  bool
 	unreadLog    bool // the server logs all it can to a pipe that nobody reads
 }
 
 const (
-	// maxHostile bounds one attack, in seconds.
+	// maxHostile bounds one attack, in seconds, maxHonest the players whose game is measured.
 	maxHostile = 600
+	maxHonest  = 40
 	// mostLeft is by how many MB the heap may grow from before an attack until after it: a room
 	// keeps the buffers of its fullest hour.
 	mostLeft = 16
@@ -66,6 +70,9 @@ func (h *hostileBench) run(ctx context.Context, stdout io.Writer) error {
 	}
 	if h.bots < 0 || h.bots > host.MaxBots {
 		return usageError{fmt.Errorf("bench: --bots %d is outside [0, %d]", h.bots, host.MaxBots)}
+	}
+	if h.honest < 1 || h.honest > maxHonest {
+		return usageError{fmt.Errorf("bench: --honest %d is outside [1, %d]", h.honest, maxHonest)}
 	}
 	if h.attack != "" {
 		if _, err := hostile.Find(h.attack); err != nil {
@@ -264,6 +271,7 @@ type phase struct {
 	hitches, starved     float64 // a minute, of the honest player who had most
 	rtt50, rtt99, delay  float64 // in milliseconds
 	ticks, cores         float64 // a second; of all rooms
+	tick99               float64 // how long a tick took, in milliseconds
 	live                 float64 // heap in MB at the begin, without garbage
 	heap, rss, kernel    float64 // the most, in MB
 	goroutines, files    float64 // the most
@@ -370,6 +378,7 @@ func (w *town) watch(ctx context.Context, span time.Duration) (p phase, err erro
 	whole := time.Since(began).Seconds() // newcomers may have taken longer
 	grown := func(name string) float64 { return (last[name] - first[name]) / whole }
 	p.ticks, p.cores = grown("meanwhile_tick_seconds_count"), grown("process_cpu_seconds_total")
+	p.tick99 = tickQuantile(first, last, 0.99) * 1000
 	p.rtt50, p.rtt99, p.delay = quantile(rtts, 0.5), quantile(rtts, 0.99), quantile(delays, 0.5)
 	p.counted = map[string]float64{}
 	for name, v := range last {
@@ -380,6 +389,38 @@ func (w *town) watch(ctx context.Context, span time.Duration) (p phase, err erro
 		}
 	}
 	return p, nil
+}
+
+// tickQuantile returns how long a tick took, in seconds, by the server's histogram between two looks;
+// within a bucket all lengths count as equally frequent. 0: there was none.
+func tickQuantile(first, last map[string]float64, q float64) float64 {
+	const name = "meanwhile_tick_seconds_bucket{le="
+	type bucket struct{ upTo, n float64 }
+	var all []bucket
+	for key, v := range last {
+		if rest, ok := strings.CutPrefix(key, name); ok {
+			upTo, err := strconv.ParseFloat(strings.Trim(rest, `"}`), 64)
+			if err == nil {
+				all = append(all, bucket{upTo, v - first[key]})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b bucket) int { return cmp.Compare(a.upTo, b.upTo) })
+	if len(all) == 0 {
+		return 0
+	}
+	from, below, want := 0.0, 0.0, q*all[len(all)-1].n
+	for _, b := range all {
+		switch {
+		case b.n < want:
+			from, below = b.upTo, b.n
+			continue
+		case b.n == below || math.IsInf(b.upTo, 1):
+			return from
+		}
+		return from + (b.upTo-from)*(want-below)/(b.n-below)
+	}
+	return from
 }
 
 // telling are the counters that say how the server met an attack.
@@ -458,13 +499,14 @@ func (h *hostileBench) measure(ctx context.Context, v *victim, stdout io.Writer)
 			<-p.left
 		}
 	}()
-	for _, over := range hostile.Transports {
+	for i := range h.honest {
+		over := hostile.Transports[i%len(hostile.Transports)]
 		joining, cancel := context.WithTimeout(ctx, joinTimeout)
 		conn, err := w.target.Dial(joining, over)
 		var p *headless.Player
 		if err == nil {
 			p, err = headless.Join(joining, conn, headless.Config{Rules: w.target.Rules, Clock: w.target.Clock, Name: over,
-				Bot: w.target.Rules.Bot()})
+				Bot: w.target.Rules.Bot(), Decisions: loadDecisions})
 		}
 		if cancel(); err != nil {
 			return err
@@ -628,7 +670,7 @@ func (b *battle) verdict() string {
 }
 
 const battleHead = "before / during / after: hitches and starved ticks a minute, RTT p99 ms, playout delay ms, " +
-	"ticks/s, " +
+	"ticks/s, tick p99 ms, " +
 	"cores, heap MB without garbage, with it, RSS MB, kernel MB, goroutines"
 
 // print writes the battle as one JSON object, or for reading.
@@ -642,12 +684,13 @@ func (b *battle) print(stdout io.Writer, h *hostileBench) {
 	for _, p := range []phase{b.before, b.during, b.after} {
 		fmt.Fprintf(
 			stdout,
-			"\n  %5.0f %5.0f %7.2f %6.1f %5.0f %5.2f %6.1f %6.1f %6.1f %6.1f %5.0f",
+			"\n  %5.0f %5.0f %7.2f %6.1f %5.0f %6.2f %5.2f %6.1f %6.1f %6.1f %6.1f %5.0f",
 			p.hitches,
 			p.starved,
 			p.rtt99,
 			p.delay,
 			p.ticks,
+			p.tick99,
 			p.cores,
 			p.live,
 			p.heap,
@@ -682,6 +725,7 @@ func (b *battle) row(seed uint64) lab.Row {
 		put("rtt_p99_ms"+when, p.rtt99)
 		put("playout_delay_ms"+when, p.delay)
 		put("ticks_per_s"+when, p.ticks)
+		put("tick_p99_ms"+when, p.tick99)
 		put("cores"+when, p.cores)
 		put("live_mb"+when, p.live)
 		put("heap_mb"+when, p.heap)

@@ -51,6 +51,8 @@ var Attacks = []Attack{
 		act: halfOpen},
 	{Name: "litter", About: "20,000 datagrams a second that are no QUIC, or begin like it", Over: []string{"udp"},
 		rate: 20_000, act: litter},
+	{Name: "deluge", About: "100,000 such datagrams a second, 50 a step", Over: []string{"udp"},
+		rate: 100_000 / delugeStep, act: deluge},
 
 	{Name: "frames", About: "WebSocket frames that no browser sends: huge, endless, compressed, text, unmasked",
 		Over: []string{"websocket"}, rate: 100, act: ramble},

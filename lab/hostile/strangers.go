@@ -217,11 +217,69 @@ func multiply(r *raid) {
 
 // litter sends datagrams to the UDP port that are no QUIC, or begin like it.
 func litter(r *raid) {
-	rnd := rand.New(rand.NewPCG(r.seed, 0))
-	conn, err := net.Dial("udp", r.QUIC)
+	rnd, conn := r.litterer()
+	if conn == nil {
+		return
+	}
+	r.wg.Go(func() {
+		defer conn.Close()
+		all := rubbish(rnd)
+		for r.turn() {
+			at, n := rnd.IntN(len(all)-1400), 1+rnd.IntN(1350)
+			b := append([]byte(nil), all[at:at+n]...)
+			startLikeQUIC(b, rnd)
+			m, _ := conn.Write(b)
+			r.sent.Add(int64(m))
+		}
+	})
+}
+
+// delugeStep is how many datagrams deluge hands to the kernel at a time: one by one, 100,000 a second
+// would take the attacker more than a processor.
+const delugeStep = 50
+
+// deluge is litter in steps of many datagrams of one size.
+func deluge(r *raid) {
+	rnd, conn := r.litterer()
+	if conn == nil {
+		return
+	}
+	r.wg.Go(func() {
+		defer conn.Close()
+		all := rubbish(rnd)
+		for r.turn() {
+			n := 1 + rnd.IntN(1250)
+			at := rnd.IntN(len(all) - n*delugeStep)
+			b := all[at : at+n*delugeStep]
+			for i := range delugeStep {
+				startLikeQUIC(b[i*n:(i+1)*n], rnd)
+			}
+			m, _ := writeSegments(conn, b, n)
+			r.sent.Add(int64(m))
+		}
+	})
+}
+
+// writeEach sends b as datagrams of size bytes, one by one.
+func writeEach(conn *net.UDPConn, b []byte, size int) (sent int, err error) {
+	for len(b) > 0 && err == nil {
+		var n int
+		n, err = conn.Write(b[:min(size, len(b))])
+		b, sent = b[n:], sent+n
+	}
+	return sent, err
+}
+
+// litterer returns a socket towards the server, whose answers are counted; nil: there is none.
+func (r *raid) litterer() (*rand.Rand, *net.UDPConn) {
+	c, err := net.Dial("udp", r.QUIC)
 	if err != nil {
 		r.end(err)
-		return
+		return nil, nil
+	}
+	conn, ok := c.(*net.UDPConn)
+	if !ok {
+		panic("hostile: net.Dial of udp is no UDPConn")
 	}
 	r.wg.Go(func() {
 		b := make([]byte, 2048)
@@ -233,20 +291,21 @@ func litter(r *raid) {
 			r.got.Add(int64(n))
 		}
 	})
-	r.wg.Go(func() {
-		defer conn.Close()
-		all := make([]byte, 64<<10)
-		for i := range all {
-			all[i] = byte(rnd.Uint32())
-		}
-		for r.turn() {
-			at, n := rnd.IntN(len(all)-1400), 1+rnd.IntN(1350)
-			b := append([]byte(nil), all[at:at+n]...)
-			if n > 8 && rnd.IntN(2) == 0 { // the first packet of a handshake, as far as its head says
-				copy(b, []byte{0xc0 | b[0]&0xf, 0, 0, 0, byte(rnd.IntN(2)), 8})
-			}
-			m, _ := conn.Write(b)
-			r.sent.Add(int64(m))
-		}
-	})
+	return rand.New(rand.NewPCG(r.seed, 0)), conn
+}
+
+// rubbish returns 64 kB of noise.
+func rubbish(rnd *rand.Rand) []byte {
+	all := make([]byte, 64<<10)
+	for i := range all {
+		all[i] = byte(rnd.Uint32())
+	}
+	return all
+}
+
+// startLikeQUIC makes half of the datagrams the first packet of a handshake, as far as its head says.
+func startLikeQUIC(b []byte, rnd *rand.Rand) {
+	if len(b) > 8 && rnd.IntN(2) == 0 {
+		copy(b, []byte{0xc0 | b[0]&0xf, 0, 0, 0, byte(rnd.IntN(2)), 8})
+	}
 }
