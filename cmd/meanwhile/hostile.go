@@ -59,6 +59,8 @@ const (
 	// maxHostile bounds one attack, in seconds, maxHonest the players whose game is measured.
 	maxHostile = 600
 	maxHonest  = 40
+	// honestDecisions is how often a second honest players decide, about as people do.
+	honestDecisions = 10
 	// mostLeft is by how many MB the heap may grow from before an attack until after it: a room
 	// keeps the buffers of its fullest hour.
 	mostLeft = 16
@@ -506,7 +508,7 @@ func (h *hostileBench) measure(ctx context.Context, v *victim, stdout io.Writer)
 		var p *headless.Player
 		if err == nil {
 			p, err = headless.Join(joining, conn, headless.Config{Rules: w.target.Rules, Clock: w.target.Clock, Name: over,
-				Bot: w.target.Rules.Bot(), Decisions: loadDecisions})
+				Bot: w.target.Rules.Bot(), Decisions: honestDecisions})
 		}
 		if cancel(); err != nil {
 			return err

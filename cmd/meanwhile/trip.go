@@ -28,6 +28,9 @@ const (
 	tripProbes = 8
 	probeEvery = 137 * time.Millisecond
 	tripFPS    = 30
+	// maxTripOthers bounds the load; tripJoin is the time that it takes for one of its players to join.
+	maxTripOthers = 1000
+	tripJoin      = 20 * time.Millisecond
 )
 
 // print writes what run measured as a table, or as JSON.
@@ -46,9 +49,9 @@ func (t *tripBench) print(ctx context.Context, w io.Writer, quick, asJSON bool) 
 // beside the players of another process. What these measure themselves shows how long datagrams
 // wait in a process that plays many.
 func (t *tripBench) run(ctx context.Context) ([]lab.Row, error) {
-	if t.others < 1 || t.others > maxLoad || t.seconds < 1 || t.seconds > maxHostile {
+	if t.others < 1 || t.others > maxTripOthers || t.seconds < 1 || t.seconds > maxHostile {
 		return nil, usageError{fmt.Errorf("bench: --others %d is outside [1, %d], or --seconds %d outside [1, %d]",
-			t.others, maxLoad, t.seconds, maxHostile)}
+			t.others, maxTripOthers, t.seconds, maxHostile)}
 	}
 	v, err := startVictim(ctx, false, "--players", strconv.Itoa(t.others+2*tripProbes))
 	if err != nil {
@@ -75,14 +78,14 @@ func (t *tripBench) measure(
 	ctx context.Context, v *victim, target *hostile.Target, others int,
 ) (row lab.Row, err error) {
 	span := time.Duration(t.seconds) * time.Second
-	joining := time.Duration(others)*joinEvery + tripProbes*probeEvery + 5*time.Second
+	joining := time.Duration(others)*tripJoin + tripProbes*probeEvery + 5*time.Second
 	var load *exec.Cmd
 	if others > 0 {
 		self, err := os.Executable()
 		if err != nil {
 			return row, err
 		}
-		load = exec.CommandContext(ctx, self, "load", v.url, "--players", strconv.Itoa(others), "--fps",
+		load = exec.CommandContext(ctx, self, "load", v.url, "-n", strconv.Itoa(others), "--fps",
 			strconv.Itoa(tripFPS), "--for", (2*joining + span).String()) // interrupted before
 		if err := load.Start(); err != nil {
 			return row, err
