@@ -181,6 +181,23 @@ func formOf(srv *server.Server) (*freeze.Form, error) {
 	return freeze.New(srv, rules, samples...)
 }
 
+// Moved returns another server of the rules in the state that from is in between two ticks.
+func Moved(rules *game.Rules, from *server.Server) (*server.Server, error) {
+	fresh, err := server.New(rules, server.Config{})
+	if err != nil {
+		return nil, err
+	}
+	form, err := formOf(fresh)
+	if err != nil {
+		return nil, err
+	}
+	frozen, err := form.Freeze(nil, from)
+	if err != nil {
+		return nil, err
+	}
+	return fresh, form.Thaw(frozen, fresh)
+}
+
 // flush puts the entries since the last block.
 func (s *Server) flush() {
 	if !s.on || len(s.log.b) == 0 {

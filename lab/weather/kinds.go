@@ -93,6 +93,9 @@ var kindList = []*kind{
 	{name: "server-slow", back: true, least: 200, most: 5000, from: 20, to: 400, server: true, // ms a tick
 		begin: func(w *world, f *fault, s *seat) { w.sim.Slow(ms(f.Size), ms(f.For)) },
 		end:   func(w *world, f *fault, s *seat) {}},
+	{name: "move", least: 0, most: 3000, from: 1, to: 40, server: true, // ticks
+		begin: func(w *world, f *fault, s *seat) { w.moves = f.Size },
+		end:   func(w *world, f *fault, s *seat) { w.moves = 0 }},
 	{name: "suspend", least: 0, most: 9000, all: true,
 		begin: func(w *world, f *fault, s *seat) { s.suspend() },
 		end:   func(w *world, f *fault, s *seat) { s.resume(true) }},

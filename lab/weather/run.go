@@ -23,6 +23,7 @@ type Result struct {
 	Words       int           // messages that arrived
 	Sent        int           // datagrams to players
 	ends        int           // connections that the server ended
+	moves       int           // into another server
 
 	faults int // errors of the match that were looked at
 }
@@ -31,7 +32,7 @@ type Result struct {
 func (r *Result) Add(o *Result) {
 	r.Faults, r.Played, r.ticks, r.Compared = r.Faults+o.Faults, r.Played+o.Played, r.ticks+o.ticks, r.Compared+o.Compared
 	r.Sights, r.Blurred, r.Words = r.Sights+o.Sights, r.Blurred+o.Blurred, r.Words+o.Words
-	r.Substituted += o.Substituted
+	r.Substituted, r.moves = r.Substituted+o.Substituted, r.moves+o.moves
 	r.Sent, r.ends = r.Sent+o.Sent, r.ends+o.ends
 }
 

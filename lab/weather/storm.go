@@ -113,7 +113,8 @@ func newStorm(p *Plan) *storm {
 		Join: s.join, Act: s.act, Referee: s.referee, Bot: s.bot,
 		ShownTo: func(w *game.World, id game.ID) uint64 {
 			if s.spies.Has(w, id) {
-				return 1 << s.spies.Get(w, id).Team
+				t := s.spies.Get(w, id).Team
+				return 1<<t | 1<<((t+int(id)%2)%4) // one team, or two
 			}
 			return 15
 		},
@@ -226,7 +227,7 @@ func (s *storm) referee(w *game.World) {
 		r := geom.NewRand(uint64(id), uint64(t/30))
 		x.Pos = ground.Clamp(x.Pos.Add(r.Dir().Mul(4 * w.Dt())))
 		// Some come and go within what a packet takes.
-		if every := [...]int{200, 61, 17, 5, 2}[id%5]; (t+int(id))%every == 0 {
+		if every := [...]int{61, 13, 5, 3, 2}[id%5]; (t+int(id))%every == 0 {
 			x.Team = (x.Team + 1) % 4
 		}
 	}

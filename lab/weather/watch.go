@@ -108,6 +108,12 @@ func (w *world) check() {
 	for _, s := range w.seats {
 		s.check(now)
 	}
+	if w.moves > 0 && srv.Tick()%clock.Tick(w.moves) == 0 {
+		if err := w.move(); err != nil {
+			w.fail("move: %v", err)
+		}
+		srv = w.sim.Server
+	}
 	if w.storm != nil && srv.Tick()%clock.Tick(w.sim.Rules.Rate) == 0 {
 		w.storm.forget(srv.Tick() - min(srv.Tick(), clock.Tick(8*w.sim.Rules.Rate)))
 		w.storm.chatter++

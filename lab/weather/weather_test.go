@@ -136,3 +136,20 @@ func TestChecksFail(t *testing.T) {
 		}
 	}
 }
+
+// A match that goes on in another server at every third tick sends the same bytes as one that stays.
+func TestMoved(t *testing.T) {
+	const stays = "seed 5 game storm paths wifi,lan rate 30 send 20 things 30 see 24 queued false budget 64000 end 9000"
+	p, err := Parse(stays)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := Parse(stays + "; move 6500+2000 p-1 x3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := Run(p), Run(q)
+	if a.Failed != nil || b.Failed != nil || b.moves < 15 || a.hash != b.hash {
+		t.Errorf("%v, and moved %d times %v; hashes %x and %x", a.Failed, b.moves, b.Failed, a.hash, b.hash)
+	}
+}

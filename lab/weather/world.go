@@ -11,6 +11,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/gametest"
 	"meanwhile/geom"
+	"meanwhile/host/journal"
 	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 	"meanwhile/server"
@@ -47,6 +48,7 @@ type world struct {
 	rand  geom.Rand
 	names int
 
+	moves  int     // the match goes on in another server every so many ticks; 0: it stays
 	server trouble // that concerns everybody
 	still  bool    // everybody stands still
 	failed error   // the first
@@ -172,6 +174,17 @@ func (w *world) plot(f *fault) {
 			s.settling = max(s.settling, k.settling(f))
 		}
 	})
+}
+
+// move freezes the server between two ticks and goes on in another one, as after a crash.
+func (w *world) move() error {
+	fresh, err := journal.Moved(w.sim.Rules, w.sim.Server)
+	if err != nil {
+		return err
+	}
+	w.sim.GoOn(fresh)
+	w.result.moves++
+	return nil
 }
 
 // join connects a seat's player.
