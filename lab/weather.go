@@ -49,6 +49,11 @@ func runWeather(r *run) error {
 	}
 	took := time.Since(began).Seconds()
 	fmt.Fprintf(os.Stderr, "%d plans in %.1f s: %.1f a second\n", len(plans), took, float64(len(plans))/took)
+	for _, x := range results {
+		if x.Failed != nil { // at once, as shrinking takes a while
+			fmt.Fprintf(os.Stderr, "seed %d fails: %v\n", x.Plan.Seed, x.Failed)
+		}
+	}
 	var failed []string
 	for _, game := range weather.Games() {
 		var sum weather.Result
