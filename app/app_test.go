@@ -48,6 +48,8 @@ func TestSentences(t *testing.T) {
 		{"--addr here", 2, `zap: "here" is not an address of the form host:port, such as 127.0.0.1:8080 or :8080`},
 		{"--addr " + addr, 1,
 			"zap: " + addr + " is in use by another program; stop that one or choose another address with --addr"},
+		{"load --players 0", 2, "zap: --players 0 is outside [1, 2000]"},
+		{"load --flubber", 2, "zap load: unknown flag --flubber; see zap load --help"},
 		{"--web /nonexistent", 2,
 			"zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
 		{"--kbit 3", 2, "zap: --kbit 3 is outside [8, 33554]"},
