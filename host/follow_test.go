@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +49,7 @@ func refused(err error) session.Code {
 
 // places is what observers get of each entity, by tick.
 type places struct {
+	mu   sync.Mutex // of at
 	at   map[clock.Tick]map[uint32][]int64
 	over chan struct{}
 	late time.Duration
@@ -59,6 +62,8 @@ func (p *places) compare(s *stage, c *client.Client, now clock.Tick, period time
 	if c.Me() != 0 {
 		s.t.Error("a spectator has an avatar")
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	all := c.Store().Entities()
 	p.most = max(p.most, len(all))
 	newest := clock.Tick(0)
@@ -104,6 +109,8 @@ func (p *places) note(r *room) (stop func()) {
 					}
 					return true
 				})
+				p.mu.Lock()
+				defer p.mu.Unlock()
 				p.at[r.srv.Tick()] = all
 			})
 		}
@@ -165,7 +172,9 @@ func TestSpectatorSeesThePast(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
+		s.mu.Lock()
 		g := r.gallery
+		s.mu.Unlock()
 		g.call(func() {
 			if id := g.srv.View(bob.ID()); id == nil || g.n.stray.Load() != 0 {
 				t.Errorf("bob is %v, %d stray messages", id, g.n.stray.Load())
@@ -252,16 +261,17 @@ type orb struct {
 // leaky are rules that remember something beside the world, from a tick on.
 func leaky(t *testing.T, from game.Tick) *game.Rules {
 	t.Helper()
-	orbs, calls := game.NewKind[orb]("orb"), 0
+	var calls atomic.Int64 // of two worlds at a time
+	orbs := game.NewKind[orb]("orb")
 	d := game.Definition[stroll]{Name: "orbs", Rate: 20, Kinds: game.Kinds(orbs),
 		Join: func(w *game.World, name string) game.ID { return orbs.Spawn(w, orb{}) },
 		Act:  func(w *game.World, me game.ID, c stroll) {},
 		Referee: func(w *game.World) {
-			calls++
+			n := calls.Add(1)
 			for _, o := range orbs.All(w) {
 				o.Pos.X = float64(w.Tick() % 7)
 				if w.Tick() >= from {
-					o.Pos.X += float64(calls % 1000)
+					o.Pos.X += float64(n % 1000)
 				}
 			}
 		},
