@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -85,13 +84,18 @@ func TestSoakRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	var first soakRow
-	var v soakVerdict
-	if err := errors.Join(json.Unmarshal([]byte(lines[0]), &first),
-		json.Unmarshal([]byte(lines[len(lines)-1]), &v)); err != nil || len(lines) < 2 {
-		t.Fatalf("%v: %s", err, out.String())
+	var rows []soakRow
+	most := 0.0 // players: those of a busy machine come late
+	for _, line := range lines[:len(lines)-1] {
+		var r soakRow
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Heap <= 0 || r.Goroutines <= 0 {
+			t.Errorf("%s: %v", line, err)
+		}
+		rows, most = append(rows, r), max(most, r.Players)
 	}
-	if first.Heap <= 0 || first.Goroutines <= 0 || first.Players <= 0 || v.Before <= 0 || v.After <= 0 {
-		t.Errorf("%s", out.String())
+	var v soakVerdict
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &v); err != nil || len(rows) == 0 || most == 0 ||
+		v.Before <= 0 || v.After <= 0 {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
