@@ -7,7 +7,7 @@ import { Sentence } from "./notice.js"
 /** @typedef {import("./engine.js").Engine} Engine */
 /** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
 
-/** Most bytes of a log: at least half an hour. Of a page that plays for longer nothing is kept. */
+/** Most bytes of a log: 26 minutes at the whole default budget. Of a page that has played for longer nothing is kept. */
 export const MAX_LOG = 16 << 20
 /** It is kept in pieces of this size. */
 const PIECE = 1 << 16
