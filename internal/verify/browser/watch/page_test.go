@@ -37,7 +37,7 @@ func TestWatch(t *testing.T) {
 	eve.WaitLonger("globalThis.g?.follow && g.world.player?.length >= 5", time.Minute)
 	var first, second float64
 	eve.Eval("g.follow", &first)
-	eve.Eval("g.stats.watchMs === 2000 && !g.me || crash", nil)
+	eve.Eval("g.stats.watchMs >= 2000 && !g.me || crash", nil) // later on a machine that was too slow
 	eve.Screenshot("watching")
 	eve.Press("ArrowRight")
 	eve.WaitFor("g.follow && g.follow !== " + fmt.Sprint(first) + " && g.world.player.some(p => p.id === g.follow)")
