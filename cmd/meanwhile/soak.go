@@ -106,8 +106,11 @@ func (b *soakBench) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- load.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = load.Wait() // its verdict says it, too
+		close(ended)
+	}()
 	v := &soakVerdict{Before: empty["go_goroutines"]}
 	err = b.watch(ctx, s, v, warm, ended, stdout)
 	if err != nil {
@@ -140,7 +143,7 @@ func (b *soakBench) startLoad(ctx context.Context, url string, span time.Duratio
 
 // watch looks at the server until the load ends.
 func (b *soakBench) watch(
-	ctx context.Context, s *victim, v *soakVerdict, warm time.Duration, ended <-chan error, stdout io.Writer,
+	ctx context.Context, s *victim, v *soakVerdict, warm time.Duration, ended <-chan struct{}, stdout io.Writer,
 ) error {
 	select {
 	case <-time.After(warm):
