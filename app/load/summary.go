@@ -141,7 +141,7 @@ type result struct {
 	Left     int     `json:"left"`     // how often one left and another one came
 	Seconds  float64 `json:"seconds"`
 	FPS      int     `json:"fps"`
-	Commands string  `json:"commands"` // "bot" or "random"
+	Commands string  `json:"commands"` // "bot", "random", or "watching"
 	figures
 	Groups  []*group `json:"groups"`
 	CPU     float64  `json:"cpu_s"`              // of this program
@@ -251,8 +251,11 @@ func (r *result) write(w io.Writer, l *limits) error {
 	fmt.Fprintf(&b, ", %d came back, %d left for others, %d were lost\n", r.Returned, r.Left, r.Lost)
 	if r.Joined > 0 {
 		commands := "the game's bot"
-		if r.Commands == "random" {
+		switch r.Commands {
+		case "random":
 			commands = "random commands"
+		case "watching":
+			commands = "watching"
 		}
 		fmt.Fprintf(&b, "measured for %.1f s, %d frames/s, %s; this program used %.2f of %d cores and woke "+
 			"%.1f ms late (p99)\n\n", r.Seconds, r.FPS, commands, r.CPU/max(r.Seconds, 1e-3), r.Cores, r.Late)
