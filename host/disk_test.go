@@ -152,8 +152,8 @@ func TestTheStoreDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// While the store does not answer nobody knows what is newer: the host does not start, and the rooms
-// stay on the disk.
+// While the store does not answer nobody knows what is newer: the host does not start, whether the
+// store fails or says nothing at all, and the rooms stay on the disk.
 func TestNoRoomWithoutItsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules, _ := miners(t)
@@ -170,8 +170,14 @@ func TestNoRoomWithoutItsStore(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		store.set(func(s *shelf) { s.fail = nil })
+		hung := &hungStore{release: make(chan struct{})}
+		began := time.Now()
+		if _, err := New(Config{Rules: rules, Journal: left, Store: hung}); err == nil || time.Since(began) > loadTimeout {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		close(hung.release)
 		h, err := New(Config{Rules: rules, Journal: left, Store: store})
-		if err != nil || len(h.restored) != 1 {
+		if err != nil || len(h.restored) != 1 || h.restored[0].recorded.IsZero() {
 			t.Errorf("%d rooms are restored: %v", len(h.restored), err)
 		}
 	})

@@ -328,7 +328,11 @@ func (a *archive) copyTo(name string) error {
 			return err
 		}
 	}
-	return errors.Join(f.Sync(), f.Close())
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(name)
+		return err
+	}
+	return nil
 }
 
 // removeOldest removes files or folders that a pattern matches, but for the newest.
@@ -629,6 +633,8 @@ type restoredWorld struct {
 	header journal.Header
 	number int // of the newest segment
 	replay *journal.Replay
+	// recorded is when the segment was written last whose checkpoint the world comes from.
+	recorded time.Time
 	newer  map[string][]byte // by key: records that are stored and newer than those of the world
 }
 
@@ -657,6 +663,7 @@ func (h *Host) readWorld(dir string) (*restoredWorld, error) {
 			if i > 0 && !f.Begins() {
 				continue
 			}
+			w.recorded = modified(names[i]).UTC()
 			err = h.restore(w, f)
 		}
 		if w.replay != nil || i == 0 || errors.Is(err, errNotAgain) {
@@ -717,8 +724,8 @@ func (h *Host) noteAttempt(path string, header journal.Header) error {
 }
 
 // errNoStore is an error of New.
-var errNoStore = errors.New("host: the store did not answer, so nobody knows whether it has newer records than " +
-	"a room that is to be restored")
+var errNoStore = errors.New("host: the store did not answer, so nobody knows whether its records are newer than " +
+	"a room that is to be restored; try again, or move the room's folder out of " + roomsDir + " to go on without it")
 
 // compare looks up what is stored for those in a restored world. It fails if that is so much newer
 // that the world is not to be used.
@@ -744,7 +751,7 @@ func (h *Host) compare(w *restoredWorld) error {
 	for key, rec := range records {
 		stored, err := h.keeper.stored(key)
 		if err != nil {
-			return fmt.Errorf("%w: room %s, record %s: %w", errNoStore, w.header.Settings.Room, key, err)
+			return fmt.Errorf("%w: %s, record %s: %w", errNoStore, w.dir, key, err)
 		}
 		m := markOf(stored)
 		if !m.newer(parseMark(rec.Mark()), w.header.World, srv.Tick()) {
@@ -768,10 +775,9 @@ func (h *Host) revive() {
 		return cmp.Compare(b.replay.Server.Now(), a.replay.Server.Now())
 	})
 	for _, w := range h.restored {
-		recorded := modified(segmentPath(w.dir, w.number)).UTC()
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
-		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", recorded,
+		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", w.recorded,
 			"newer_records", len(w.newer))
 	}
 	h.restored = nil

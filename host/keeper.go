@@ -172,15 +172,30 @@ func (k *keeper) adopt(key string, r *room, rec *engine.Record, newer []byte) *p
 	return p
 }
 
-// stored returns the stored record of a key; nil if there is none.
-func (k *keeper) stored(key string) (b []byte, err error) {
+// stored returns the stored record of a key; nil if there is none. It waits for loadTimeout at most,
+// also for a store that ignores its context.
+func (k *keeper) stored(key string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 	defer cancel()
-	err = guarded(func() (err error) {
-		b, err = k.store.Load(ctx, key)
-		return err
-	})
-	return b, err
+	type answer struct {
+		b   []byte
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = guarded(func() (err error) {
+			a.b, err = k.store.Load(ctx, key)
+			return err
+		})
+		got <- a
+	}()
+	select {
+	case a := <-got:
+		return a.b, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("host: nothing came in %v", loadTimeout)
+	}
 }
 
 // ready returns a profile that has been loaded, or releases it.
