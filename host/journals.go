@@ -635,7 +635,7 @@ type restoredWorld struct {
 	replay *journal.Replay
 	// recorded is when the segment was written last whose checkpoint the world comes from.
 	recorded time.Time
-	newer  map[string][]byte // by key: records that are stored and newer than those of the world
+	newer    map[string][]byte // by key: records that are stored and newer than those of the world
 }
 
 // readWorld restores the world in a folder, from the newest segments that it takes.

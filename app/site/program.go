@@ -174,8 +174,7 @@ const (
 // packs it. It skips both steps if nothing has changed. It writes a line to progress. It fails
 // without a toolchain, with a *BuildError, or with an error of a file.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
-	// lint:ignore SA1019 where the program was built, if that still exists; otherwise toolchain
-	// looks in the path
+	//lint:ignore SA1019 where the program was built, if that still exists; else toolchain looks in the path
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
 		return nil, err

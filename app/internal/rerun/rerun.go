@@ -25,7 +25,6 @@ type Rerun struct {
 	frame   int
 	ms      float64
 	playout *time.Duration
-	fault   error // of a panic's cause, or the clock's
 }
 
 // A Frame is what the page drew once.
