@@ -23,11 +23,14 @@ const (
 	reportPath = "/report"
 	// reportTimeout bounds a report, in which a player's log is sent.
 	reportTimeout = time.Minute
-	// reportsAtOnce is how many are received at once.
+	// reportsAtOnce is how many are made and received at once, of players alone.
 	reportsAtOnce = 4
 	// reportTries is how many times one address may ask, and so many again in reportRefill.
 	reportTries, reportRefill = 10, time.Minute
 )
+
+// errManyReports is why a report waits for others.
+var errManyReports = errors.New("too many reports; try again in a minute")
 
 // reports receives what players report.
 type reports struct {
@@ -46,16 +49,8 @@ func (p *reports) answer(s *Site, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This page may not report here.", http.StatusForbidden)
 		return
 	}
-	tooMany := func() { http.Error(w, "Too many reports; try again in a minute.", http.StatusTooManyRequests) }
 	if from, counted := transport.Origin(r.RemoteAddr); counted && !p.rates.Take(from) {
-		tooMany()
-		return
-	}
-	select {
-	case p.busy <- struct{}{}:
-		defer func() { <-p.busy }()
-	default:
-		tooMany()
+		http.Error(w, sentence(errManyReports.Error()), http.StatusTooManyRequests)
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(reportTimeout))
@@ -68,7 +63,7 @@ func (p *reports) answer(s *Site, w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusForbidden, sentence(strings.TrimPrefix(err.Error(), "host: "))
 	switch {
 	case errors.Is(err, host.ErrStranger):
-	case errors.Is(err, host.ErrTooOften):
+	case errors.Is(err, host.ErrTooOften), errors.Is(err, errManyReports):
 		status = http.StatusTooManyRequests
 	case errors.Is(err, host.ErrNotRecorded), errors.Is(err, host.ErrNoRoom):
 		status = http.StatusNotFound
@@ -85,11 +80,25 @@ func (p *reports) save(s *Site, room string, body io.Reader) (name string, log b
 	if _, err := io.ReadFull(body, key[:]); err != nil {
 		return "", false, host.ErrStranger
 	}
+	if name, log, err = p.keep(s, room, key, body); err != nil && !errors.Is(err, host.ErrStranger) {
+		_, _ = io.Copy(io.Discard, body) // browsers read no answer before all is sent
+	}
+	return name, log, err
+}
+
+// keep is save once the key is known. It has a place among reportsAtOnce for no longer than it
+// takes: whoever sends slowly what nobody keeps holds up no other.
+func (p *reports) keep(
+	s *Site, room string, key [session.KeySize]byte, body io.Reader,
+) (name string, log bool, err error) {
+	select {
+	case p.busy <- struct{}{}:
+		defer func() { <-p.busy }()
+	default:
+		return "", false, errManyReports
+	}
 	dir, by, err := s.host.Report(room, key)
 	if err != nil {
-		if !errors.Is(err, host.ErrStranger) {
-			_, _ = io.Copy(io.Discard, body) // browsers read no answer before all is sent
-		}
 		return "", false, err
 	}
 	name = filepath.Base(dir)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"meanwhile/app/internal/rerun"
@@ -99,6 +101,49 @@ func TestReportRequests(t *testing.T) {
 	}
 	if logs, _ := filepath.Glob(filepath.Join(all, "*", host.ReportLog)); len(logs) != 1 {
 		t.Errorf("logs: %q", logs)
+	}
+}
+
+// A slow body sends a key and then nothing.
+type slowBody struct {
+	key    io.Reader
+	silent chan<- struct{} // gets a value when all of the key was read
+	end    <-chan struct{}
+}
+
+func (b *slowBody) Read(into []byte) (int, error) {
+	n, err := b.key.Read(into)
+	if err == io.EOF {
+		b.silent <- struct{}{}
+		<-b.end
+	}
+	return n, err
+}
+
+// Strangers who send slowly take no player's place.
+func TestSlowReports(t *testing.T) {
+	s := serve(t, Config{Door: Door{State: t.TempDir(), KeepRooms: true}, Host: host.Config{Rules: rules(t)}}, fake(t))
+	key := join(t, s)
+	p := newReports()
+	report := func(room string, body io.Reader) int {
+		w := httptest.NewRecorder()
+		p.answer(s, w, httptest.NewRequest(http.MethodPost, "/report?room="+room, body))
+		return w.Code
+	}
+	silent, end := make(chan struct{}), make(chan struct{})
+	var strangers sync.WaitGroup
+	defer strangers.Wait()
+	defer close(end)
+	for range reportsAtOnce {
+		strangers.Go(func() {
+			if status := report("elsewhere", &slowBody{bytes.NewReader(key), silent, end}); status != http.StatusNotFound {
+				t.Errorf("status %d", status)
+			}
+		})
+		<-silent
+	}
+	if status := report("lobby", bytes.NewReader(key)); status != http.StatusOK {
+		t.Errorf("a player beside slow strangers: %d", status)
 	}
 }
 
