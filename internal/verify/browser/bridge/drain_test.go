@@ -19,13 +19,13 @@ import (
 func ends(t *testing.T, p *browser.Page, announced string) {
 	t.Helper()
 	p.WaitFor(sites.Notice + `.startsWith("` + announced + `")`)
-	p.Screenshot("drain")
 	p.WaitFor(`(() => {
 		const left = +(/ (\d+) s left\.$/.exec(` + sites.Notice + `) ?? [])[1]
 		window.most = Math.max(window.most ?? 0, left || 0)
 		return left > 0 && left < most
 	})()`)
 	moves(p) // the game goes on meanwhile
+	p.Screenshot("drain") // last, as it may take longer than the server goes on
 }
 
 // A server that is ended by the system says when it ends, lets its players play until then, and sends
@@ -41,11 +41,13 @@ func TestDrainToAnotherServer(t *testing.T) {
 	url := server.URL()
 	p := browser.New(t) // after the servers, so that it is closed before them
 	fresh(p, url, "?name=Ann&room=den&code=7f212k")
+	q := p.NewWindow()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Stop(syscall.SIGTERM) }()
-	ends(t, p, "This server is about to end. You go on at another one.")
-	q := p.NewWindow()
-	q.Open(url + "test.html?name=Bob")
+	const announced = "This server is about to end. You go on at another one."
+	p.WaitFor(sites.Notice + `.startsWith("` + announced + `")`)
+	q.Open(url + "test.html?name=Bob") // at once, as the server does not wait for it
+	ends(t, p, announced)
 	q.WaitFor(`location.href.startsWith("` + next + `test.html?") && window.g?.me && g.stats.state === 1`)
 	if got := words(q, "location.search"); got != "?name=Bob" {
 		t.Errorf("the newcomer's page came with %s", got)
