@@ -144,15 +144,15 @@ func refusal(code session.Code, format string, args ...any) session.Refusal {
 func (h *Host) refuse(conn transport.Conn, err error) {
 	var r session.Refusal
 	if !errors.As(err, &r) { // the connection has ended, or no hello arrived in time
-		h.log.Debug("no hello", "transport", conn.Name(), "remote", conn.Remote(), "reason", err)
+		h.log.Debug("no hello", "transport", conn.Name(), "from", conn.Remote(), "reason", err)
 		conn.Close(err.Error())
 		return
 	}
 	h.n.mu.Lock()
 	h.n.refused[r.Code]++
 	h.n.mu.Unlock()
-	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(),
-		"code", r.Code, "text", r.Text)
+	h.log.Debug("player refused", "transport", conn.Name(), "from", conn.Remote(),
+		"code", r.Code, "reason", r.Text)
 	r.Text = wire.CutText(r.Text, session.MaxText)
 	if b, err := r.Append(nil); err == nil {
 		_ = conn.SendMessage(b)
@@ -205,7 +205,7 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 	}
 	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {
-		h.log.Info("a connect token was refused", "remote", conn.Remote(), "error", err)
+		h.log.Info("a connect token was refused", "from", conn.Remote(), "error", err)
 		return nil, refusedToken(err)
 	}
 	if h.cfg.Login != nil {
@@ -278,7 +278,7 @@ func (h *Host) request(
 		}
 	}()
 	j.share, j.peer, j.address, j.answer = mine, conn, address(conn.Remote()), make(chan error, 1)
-	j.where = []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())}
+	j.where = []slog.Attr{slog.String("transport", conn.Name()), slog.String("from", conn.Remote())}
 	j.ready = func(p *player, w session.Welcome) {
 		in = &entry{r, p, p.visit, mine}
 		h.sit(r, p)

@@ -26,7 +26,7 @@ func (h *Host) drain(ctx context.Context) {
 		}
 	}
 	h.mu.Unlock()
-	h.log.Info("no new players are admitted", "ending in", h.cfg.Drain)
+	h.log.Info("no new players are admitted", "for", h.cfg.Drain)
 	for _, r := range rooms {
 		go r.call(func() { // ends with the room at the latest
 			for _, p := range r.order {

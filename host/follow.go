@@ -121,7 +121,7 @@ func (r *room) differs(f *journal.Follower) {
 	r.n.desyncs.Add(1)
 	d := f.Differs()
 	r.log.Error("the room, computed again, came out otherwise: its rules are not deterministic, or memory fails",
-		"tick", d.Tick, "time", time.Duration(d.Time).Round(time.Millisecond))
+		"tick", d.Tick, "clock", time.Duration(d.Time).Round(time.Millisecond))
 	again, err := f.Save()
 	if err != nil {
 		r.log.Error("the other world could not be saved", "error", err)
@@ -159,7 +159,7 @@ func (a *archive) keep(why string, b []byte) {
 func (r *room) followed(err error) {
 	var p *journal.Parting
 	if errors.As(err, &p) {
-		r.log.Error("where the room and the world that follows it differ", "tick", p.Tick, "in", p.What)
+		r.log.Error("where the room and the world that follows it differ", "tick", p.Tick, "what", p.What)
 		return
 	}
 	r.log.Warn("what follows the room begins anew", "reason", err)

@@ -429,7 +429,7 @@ func (r *room) saveMoment(why string, done func(path string, err error)) {
 		if err != nil {
 			a.log.Error("a moment could not be saved", "error", err)
 		} else {
-			a.log.Warn("a moment was saved", "why", why, "file", path)
+			a.log.Warn("a moment was saved", "reason", why, "file", path)
 		}
 		if done != nil {
 			done(path, err)
@@ -658,7 +658,7 @@ func (h *Host) readWorld(dir string) (*restoredWorld, error) {
 		f, err := journal.Parse(parts...)
 		if err == nil {
 			if f.Torn != nil {
-				h.log.Warn("the journal of a room is damaged; what is sound counts", "dir", dir, "error", f.Torn)
+				h.log.Warn("the journal of a room is damaged; what is sound counts", "file", dir, "error", f.Torn)
 			}
 			if i > 0 && !f.Begins() {
 				continue
@@ -688,7 +688,7 @@ func (h *Host) restore(w *restoredWorld, f *journal.File) error {
 	w.number++
 	attempt := segmentPath(w.dir, w.number)
 	if err := h.noteAttempt(attempt, w.header); err != nil {
-		h.log.Warn("a restart of a room could not be noted", "dir", w.dir, "error", err)
+		h.log.Warn("a restart of a room could not be noted", "file", w.dir, "error", err)
 	}
 	var why error
 	if err := guarded(func() error {
@@ -702,7 +702,7 @@ func (h *Host) restore(w *restoredWorld, f *journal.File) error {
 		return why
 	}
 	if why != nil {
-		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "dir", w.dir,
+		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "file", w.dir,
 			"tick", w.replay.Server.Tick(), "error", why)
 	}
 	return nil
@@ -778,7 +778,7 @@ func (h *Host) revive() {
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
 		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", w.recorded,
-			"newer_records", len(w.newer))
+			"newer", len(w.newer))
 	}
 	h.restored = nil
 }

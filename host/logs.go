@@ -94,7 +94,7 @@ func (q *logLines) start() {
 			_ = l.to.Handle(context.Background(), l.record)
 			if n := q.dropped.Load(); n != reported && len(q.lines) == 0 {
 				lost := slog.NewRecord(time.Now(), slog.LevelWarn, "log lines were dropped", 0)
-				lost.Add("lines", n-reported)
+				lost.AddAttrs(slog.Uint64("lines", n-reported))
 				_ = l.to.Handle(context.Background(), lost)
 				reported = n
 			}

@@ -181,7 +181,7 @@ func (r *room) suspend(p *player, why error) {
 	}
 	r.srv.Suspend(p.id, now)
 	r.heart.players(r)
-	p.log.Info("player lost its connection", "reason", why, "waiting", grace)
+	p.log.Info("player lost its connection", "reason", why, "for", grace)
 }
 
 // grace returns for how long a player whose connection ended is waited for. It is not if it said

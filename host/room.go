@@ -268,7 +268,7 @@ func (r *room) run(ctx context.Context) {
 	stop()
 	crew.Wait()
 	r.h.ended(r, why)
-	r.log.Info("room closed", "reason", why.Text, "age", r.h.clock().Sub(opened).Round(time.Millisecond))
+	r.log.Info("room closed", "reason", why.Text, "after", r.h.clock().Sub(opened).Round(time.Millisecond))
 	stopArchive(why) // last, as nobody waits for the disk
 }
 
@@ -623,7 +623,7 @@ func (r *room) remove(p *player, why string) {
 		r.company.Store(0)
 		r.dismiss()
 	}
-	p.log.Info("player left", "reason", why, "stayed", now.Sub(p.joined).Round(time.Millisecond))
+	p.log.Info("player left", "reason", why, "after", now.Sub(p.joined).Round(time.Millisecond))
 }
 
 // dismiss sends the bots away: they play beside people only.
@@ -688,7 +688,7 @@ func (r *room) wear(share float64) (why session.Refusal, over bool) {
 	if share >= worn && !r.warned {
 		r.warned = true
 		r.log.Error("this world runs short of numbers: it ends when nobody is in it, or by force",
-			"used", share, "ends", wornOut, "tick", r.srv.Tick())
+			"used", share, "most", wornOut, "tick", r.srv.Tick())
 	}
 	return why, false
 }

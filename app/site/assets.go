@@ -176,7 +176,7 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b, err := f.read(name)
 	if err != nil {
 		if !os.IsNotExist(err) {
-			f.log.Warn("a file could not be served", "name", name, "error", err)
+			f.log.Warn("a file could not be served", "file", name, "error", err)
 		}
 		http.Error(w, "there is no "+name+" here", http.StatusNotFound)
 		return

@@ -60,7 +60,7 @@ func fromFiles(certFile, keyFile string, log *slog.Logger) (*certificate, error)
 		return nil, err
 	}
 	if left := time.Until(c.Leaf.NotAfter); left < expiresSoon {
-		log.Warn("the certificate expires soon", "file", certFile, "at", c.Leaf.NotAfter)
+		log.Warn("the certificate expires soon", "file", certFile, "until", c.Leaf.NotAfter)
 	}
 	names := slices.DeleteFunc(slices.Clone(c.Leaf.DNSNames), func(name string) bool { return !isName(name) })
 	return &certificate{get: f.GetCertificate, names: names}, nil
@@ -128,13 +128,13 @@ func (a *acmeIssuer) obtain(ctx context.Context, log *slog.Logger) {
 				return false
 			}
 			if err != nil {
-				log.Error(fmt.Sprintf("no certificate for %s, so nobody gets in by that name; it is tried again in %v. "+
-					"The authority must reach port 443 (or 80, with --redirect) of this server under that name", name, wait),
-					"error", err)
+				log.Error("there is no certificate, so nobody gets in by this name; it is tried again. "+
+					"The authority must reach port 443 (or 80, with --redirect) of this server under that name",
+					"domain", name, "for", wait, "error", err)
 				return false
 			}
 			a.ready.Store(name, true)
-			log.Info("there is a certificate", "name", name, "until", c.Leaf.NotAfter)
+			log.Info("there is a certificate", "domain", name, "until", c.Leaf.NotAfter)
 			return true
 		})
 		if len(missing) == 0 {

@@ -107,7 +107,7 @@ func (p *reports) keep(
 	if err != nil || n == 0 {
 		_ = os.Remove(path)
 	}
-	s.log.Warn("a player reported a moment", "room", room, "player", by, "folder", dir, "log_bytes", n, "error", err)
+	s.log.Warn("a player reported a moment", "room", room, "player", by, "file", dir, "bytes", n, "error", err)
 	return name, err == nil && n > 0, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meanwhile/netcode/wire"
 	"meanwhile/web"
 )
 
@@ -27,8 +28,8 @@ func (s *Site) forwarded(next http.Handler) http.Handler {
 				r = &c
 			}
 		case len(s.front.proxies) == 0 && from.Addr().Unmap().IsLoopback():
-			s.once("a reverse proxy on this machine forwards players, whose addresses are not believed, so that they " +
-				"share one address and its limits; mend it with --trust-proxy " + from.Addr().Unmap().String())
+			s.once("a reverse proxy on this machine forwards players, whose addresses are not believed, so that they "+
+				"share one address and its limits; mend it with --trust-proxy ADDRESS", "from", from.Addr().Unmap().String())
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -130,22 +131,27 @@ func (s *Site) shared(next http.Handler) http.Handler {
 	})
 }
 
-// maxOnce is how many different sentences once logs: strangers choose part of some.
-const maxOnce = 64
+const (
+	// maxOnce is how often once logs a sentence, with another value each time: strangers choose it.
+	maxOnce = 32
+	// maxShown is how much of that value is logged, in bytes.
+	maxShown = 128
+)
 
-// once logs a warning that was not logged before.
-func (s *Site) once(sentence string, args ...any) {
-	key := sentence + fmt.Sprint(args...)
+// once logs a warning about a value that was not logged before.
+func (s *Site) once(sentence, attr, value string) {
+	value = wire.CutText(value, maxShown)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.logged[key] || len(s.logged) >= maxOnce {
+	known := s.logged[sentence]
+	if len(known) >= maxOnce || slices.Contains(known, value) {
 		return
 	}
 	if s.logged == nil {
-		s.logged = make(map[string]bool)
+		s.logged = make(map[string][]string)
 	}
-	s.logged[key] = true
-	s.log.Warn(sentence, args...)
+	s.logged[sentence] = append(known, value)
+	s.log.Warn(sentence, attr, value)
 }
 
 // splitAddr splits the address of a listener.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"log/slog"
 	"math"
 	"net"
@@ -99,7 +100,7 @@ type Site struct {
 	mistakes sync.Map      // sentences about the rules that were logged
 
 	mu     sync.Mutex
-	logged map[string]bool // by once
+	logged map[string][]string // by once: values by sentence
 }
 
 // An addrError reports an address on which the site cannot listen. Its text is for a person.
@@ -433,7 +434,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 }
 
 // newHTTPServer returns an HTTP server that no client can hold up or fill with headers.
-func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+func newHTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           brisk(h),
 		ReadHeaderTimeout: headerTimeout,
@@ -441,8 +442,18 @@ func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          log.New(complaints{logger}, "", 0),
 	}
+}
+
+// complaints logs what net/http complains of, which is mostly what strangers do. The text is an
+// attribute, since it has their addresses: the log bounds lines by their message.
+type complaints struct{ log *slog.Logger }
+
+// Write implements io.Writer.
+func (c complaints) Write(line []byte) (int, error) {
+	c.log.Debug("a connection failed", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
 }
 
 // handler answers every request over HTTP.

@@ -315,7 +315,7 @@ func forwarded(t *testing.T, game *process.Process) {
 	if err := game.Stop(syscall.SIGTERM); err != nil { // first, as its log is written behind it
 		t.Errorf("the game ended with %v", err)
 	}
-	if !strings.Contains(game.Log(), "remote=127.0.0.1:0") {
+	if !strings.Contains(game.Log(), "from=127.0.0.1:0") {
 		t.Errorf("no player came through X-Forwarded-For:\n%s", game.Log())
 	}
 }
