@@ -41,7 +41,8 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
 	list := f.Bool("list", false, "list the benchmarks")
-	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; hostile and trip: 3 s")
+	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; "+
+		"hostile: 3 s an attack, 4 minutes in all; trip: 3 s")
 	var c bench.Crowd
 	f.IntVar(&c.Walkers, "n", 1000, "crowd: walkers, each with a client")
 	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
