@@ -216,9 +216,7 @@ func (a *archive) run() {
 		a.count(-int64(len(w.chunk.Payload)))
 		if err := a.write(&w.chunk); err != nil {
 			a.broken.Store(true)
-			if a.close(); !a.begun && a.path != "" { // of no use, and the disk may be full
-				_ = os.Remove(a.path)
-			}
+			a.close()
 			a.log.Error("the room cannot be recorded; the next try follows", "error", err)
 		}
 	}
@@ -227,9 +225,12 @@ func (a *archive) run() {
 
 // close ends a segment.
 func (a *archive) close() {
-	if a.file != nil {
-		_ = a.file.Close() // it was written, or it is torn, as Parse finds out
-		a.file = nil
+	if a.file == nil {
+		return
+	}
+	_ = a.file.Close() // it was written, or it is torn, as Parse finds out
+	if a.file = nil; !a.begun {
+		_ = os.Remove(a.path) // of no use, and the disk may be full
 	}
 }
 
@@ -454,11 +455,11 @@ func (r *room) saveTo(do func(a *archive), drop func(path string, err error)) er
 	case a.work <- w:
 		return nil
 	default:
-		return errSlowDisk
+		return fmt.Errorf("%w: %d things wait for it", errSlowDisk, queuedChunks)
 	}
 }
 
-// errSlowDisk is an error of Save and Report.
+// errSlowDisk is wrapped by errors of Save and Report.
 var errSlowDisk = errors.New("host: the disk is too slow")
 
 // A savedFile is a file or folder that was written for a request.
@@ -473,7 +474,7 @@ func awaitFile(saved <-chan savedFile) (path string, err error) {
 	case x := <-saved:
 		return x.path, x.err
 	case <-time.After(saveWait):
-		return "", errSlowDisk
+		return "", fmt.Errorf("%w: nothing was saved in %v", errSlowDisk, saveWait)
 	}
 }
 
@@ -762,7 +763,8 @@ func (h *Host) compare(w *restoredWorld) error {
 		}
 	}
 	if behind > maxBehind {
-		return fmt.Errorf("host: what is stored of its players is %v newer than what was recorded of it", behind)
+		return fmt.Errorf("host: what is stored of its players is %v newer than what was recorded of it, at most %v",
+			behind.Round(time.Millisecond), maxBehind)
 	}
 	return nil
 }
