@@ -105,6 +105,23 @@ func TestPauses(t *testing.T) {
 	}
 }
 
+// After a hang a client applies no more than its next datagram acknowledges: the server would count
+// the rest as lost, and judge shots without it.
+func TestHangAppliesWhatItAcknowledges(t *testing.T) {
+	d := newDuo(t, new(sky).rules(t))
+	a := d.join(20*ms, Config{})
+	d.run(2 * time.Second)
+	a.paused = true
+	d.run(20 * time.Second)
+	before := a.c.Stats()
+	a.paused = false
+	d.run(20 * time.Millisecond)
+	st := a.c.Stats()
+	if n := st.Received - before.Received; st.InboxDropped == 0 || n > wire.Window+2 {
+		t.Errorf("%d packets were applied at once, %d were dropped", n, st.InboxDropped)
+	}
+}
+
 // A clock that is set by seconds, either way, is noticed and followed.
 func TestClockSteps(t *testing.T) {
 	for _, step := range []clock.Time{2000 * ms, -2000 * ms, 100_000 * ms, -100_000 * ms} {

@@ -11,8 +11,10 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// maxInbox is how many datagrams wait for the next frame. The oldest are dropped beyond it.
-const maxInbox = 256
+// maxInbox is how many datagrams wait for the next frame: as many as an acknowledgement speaks of.
+// The oldest are dropped beyond it. The server would not learn that they were applied, sends what
+// they had again, and would judge shots without it.
+const maxInbox = wire.Window + 1
 
 // resyncAfter is how many packets in a row may need a baseline that is gone before the client asks
 // for everything anew.

@@ -68,13 +68,13 @@ var kindList = []*kind{
 		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "hang", back: true, least: 100, most: 9000,
 		begin: func(w *world, f *fault, s *seat) { s.p.Freeze(ms(f.For)) },
-		end:   func(w *world, f *fault, s *seat) { s.woke(f) }},
+		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "stop", back: true, least: 100, most: 9000,
 		begin: func(w *world, f *fault, s *seat) { s.p.Hang(ms(f.For)) },
-		end:   func(w *world, f *fault, s *seat) { s.woke(f) }},
+		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "sleep", back: true, least: 100, most: 9000, // the clock stands still, too
 		begin: func(w *world, f *fault, s *seat) { s.p.Hang(ms(f.For)) },
-		end:   func(w *world, f *fault, s *seat) { s.p.StepClock(-ms(f.For)); s.woke(f) }},
+		end:   func(w *world, f *fault, s *seat) { s.p.StepClock(-ms(f.For)) }},
 	{name: "clock", back: true, from: -20000, to: 20000, // ms
 		begin: func(w *world, f *fault, s *seat) { s.p.StepClock(ms(f.Size)) },
 		end:   func(w *world, f *fault, s *seat) {}},
@@ -149,17 +149,6 @@ func (k *kind) settling(f *fault) time.Duration {
 		return ms(kinds["nudge"].settles)
 	}
 	return ms(k.settles)
-}
-
-// longHang is the shortest hang after which the server may not know of all that a client received:
-// more packets than an acknowledgement speaks of.
-const longHang = 2 * time.Second
-
-// woke notes the end of a hang. After a long one pictures are not compared for heardFor.
-func (s *seat) woke(f *fault) {
-	if ms(f.For) >= longHang {
-		s.awake = max(s.awake, s.w.sim.Loop.Now().Add(heardFor))
-	}
 }
 
 // roads are the paths to which players roam.

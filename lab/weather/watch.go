@@ -286,8 +286,7 @@ func (s *seat) checkSight(calm time.Duration) {
 	m.odd, m.substituted = odd, st.Substituted
 	k := gaze{me, game.Tick(tick)}
 	judged, ok := w.storm.judged[k]
-	if !ok || changed || st.LastStarved == tick || w.server.calm(w.sim.Loop.Now()) < heardFor ||
-		w.sim.Loop.Now() < s.awake {
+	if !ok || changed || st.LastStarved == tick || w.server.calm(w.sim.Loop.Now()) < heardFor {
 		return
 	}
 	foreseen, ok := w.storm.foreseen[k]

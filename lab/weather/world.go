@@ -90,7 +90,6 @@ type seat struct {
 	loss, delay, reorder, twice, corrupt, mtu, rate int
 
 	panicFrom, panicTo clock.Tick
-	awake              clock.Time // since when pictures are compared, after a long hang
 
 	watched watched
 }

@@ -13,7 +13,7 @@ const LogSize = 128
 // LogTicks is for how many ticks a Log remembers at least what a packet carried, up to LogSize
 // packets: those that a rewind may ask about, and some more. Time without a connection does not
 // count, see Resume. If fewer packets and fewer bytes suffice for that, it keeps fewer. Packets in
-// flight are always kept.
+// flight, and those that no acknowledgement has spoken of yet, are always kept.
 const LogTicks = 144
 
 // leastRefs is for how many bytes of Refs there is room at least: what a slow connection has in
@@ -119,7 +119,7 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	if l.count == len(l.ring) {
 		oldest := l.next - Seq(l.count)
 		switch e := l.at(oldest); {
-		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || !l.old(e, tick)):
+		case e == nil || len(l.ring) < LogSize && !l.old(oldest, tick):
 			old := l.ring
 			l.ring = make([]noted, max(2*len(old), 16))
 			for n := oldest; n != l.next; n++ {
@@ -164,8 +164,14 @@ func (l *Log) Resume(tick clock.Tick) {
 	l.resumed = tick
 }
 
-// old reports whether a packet may be forgotten when one of a tick is sent.
-func (l *Log) old(e *noted, tick clock.Tick) bool {
+// old reports whether a remembered packet may be forgotten when one of a tick is sent. n counts
+// like next. The acknowledgement of one that expired may still come: a peer that hangs applies what
+// waits for it seconds later.
+func (l *Log) old(n Seq, tick clock.Tick) bool {
+	e := l.entry(n)
+	if e.state() == inFlight || e.state() == lost && (!l.any || n.Newer(l.highest)) {
+		return false
+	}
 	if e.tick < l.resumed {
 		tick -= l.away
 	}
@@ -214,7 +220,7 @@ func (l *Log) pack(n int, tick clock.Tick) {
 	need := n
 	for i := l.next - Seq(l.count); i != l.next; i++ {
 		e := l.entry(i)
-		if e.state() != inFlight && l.old(e, tick) {
+		if l.old(i, tick) {
 			e.n = 0
 		}
 		need += int(e.n)

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -520,6 +521,40 @@ func TestLogResumes(t *testing.T) {
 			if there := p != nil && string(p.Refs) == string(carries(int64(before))); there != (age <= LogTicks) {
 				t.Fatalf("away for %v: at an age of %d ticks packet %d is remembered as %+v", gone, age, before, p)
 			}
+		}
+	}
+}
+
+// A peer that hangs applies what waited for it seconds later. Until an acknowledgement speaks of
+// them, packets stay with all that they carried, though they expired long ago.
+func TestLogKeepsWhatNobodyAnswered(t *testing.T) {
+	for _, every := range []clock.Tick{1, 5, 10} {
+		var l Log
+		nothing := func(*Packet) {}
+		send := func(n int) {
+			for range n {
+				tick := clock.Tick(l.NextSeq()) * every
+				l.Expire(clock.Time(tick-min(tick, 20)), nothing)
+				p := l.Sent(clock.Time(tick), tick, nothing)
+				p.Refs = carries(int64(p.Seq))
+				l.Charge(p, 100)
+			}
+		}
+		send(10)
+		l.Acked(Ack{Latest: l.NextSeq() - 1, History: math.MaxUint64}, nothing, nothing)
+		first := l.NextSeq()
+		send(Window + 1)
+		l.Acked(Ack{Latest: l.NextSeq() - 1, History: math.MaxUint64}, func(p *Packet) {
+			if p.Seq != first || !bytes.Equal(p.Refs, carries(int64(p.Seq))) {
+				t.Fatalf("packet %d is delivered with %d bytes, want packet %d", p.Seq, len(p.Refs), first)
+			}
+			first++
+		}, nothing)
+		if first != l.NextSeq() {
+			t.Errorf("one packet in %d ticks: %d of %d are not delivered", every, l.NextSeq()-first, Window+1)
+		}
+		if send(2000); len(l.ring) != LogSize {
+			t.Errorf("room for %d packets, want %d", len(l.ring), LogSize)
 		}
 	}
 }
