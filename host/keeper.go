@@ -26,8 +26,10 @@ const (
 	// more, are refused as busy. Those who play already are at most so many beyond it.
 	maxWaiting = 4096
 	// maxLoads is how many records are loaded at once. While a store does not answer, further
-	// players are refused as busy.
-	maxLoads = 256
+	// players are refused as busy. A quarter is kept for whom a stranger cannot invent: accounts,
+	// rooms, and guests whose record still waits to be stored.
+	maxLoads   = 256
+	guestLoads = maxLoads - maxLoads/4
 	// loadTimeout bounds one load, saveTimeout one save.
 	loadTimeout = 3 * time.Second
 	saveTimeout = 10 * time.Second
@@ -98,7 +100,8 @@ func playerKey(game string, account uint64, guest [session.KeySize]byte) string 
 
 // acquire returns the record of a key for a room, loaded. Only one room has it at a time: whoever
 // plays with it in another one is sent away first. Each call needs a release, unless it fails.
-func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Saved) (*profile, error) {
+// guest says that the key is a guest's, which anybody can invent.
+func (k *keeper) acquire(ctx context.Context, key string, guest bool, r *room, s *engine.Saved) (*profile, error) {
 	for {
 		k.mu.Lock()
 		p := k.inUse[key]
@@ -107,7 +110,11 @@ func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Sav
 				k.mu.Unlock()
 				return nil, refusal(session.Busy, "the server cannot store what players gain at present")
 			}
-			if k.loads >= maxLoads {
+			most := maxLoads
+			if guest && k.waiting[key] == nil && k.saving[key] == nil {
+				most = guestLoads
+			}
+			if k.loads >= most {
 				k.mu.Unlock()
 				return nil, refusal(session.Busy, "the server waits for what players gained before")
 			}

@@ -45,7 +45,7 @@ func TestOneRoomHasARecord(t *testing.T) {
 		here, there := &room{calls: make(chan func(), 9)}, &room{}
 		var both [2]*profile
 		for i := range both {
-			p, err := k.acquire(t.Context(), "ann", here, rules.Saved(false))
+			p, err := k.acquire(t.Context(), "ann", false, here, rules.Saved(false))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestOneRoomHasARecord(t *testing.T) {
 		}
 		next := make(chan *profile, 1)
 		go func() {
-			p, _ := k.acquire(t.Context(), "ann", there, rules.Saved(false))
+			p, _ := k.acquire(t.Context(), "ann", false, there, rules.Saved(false))
 			next <- p
 		}()
 		for range both {
@@ -85,7 +85,7 @@ func TestNewestRecordIsLoaded(t *testing.T) {
 		rules, _ := miners(t)
 		c, k := newClerk()
 		joins := func() (int, error) {
-			p, err := k.acquire(t.Context(), "ann", &room{}, rules.Saved(false))
+			p, err := k.acquire(t.Context(), "ann", false, &room{}, rules.Saved(false))
 			if err != nil {
 				return 0, err
 			}

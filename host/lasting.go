@@ -24,7 +24,7 @@ func (r *room) loadRoom(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	p, err := r.h.keeper.acquire(bounded, r.recordKey(), r, s)
+	p, err := r.h.keeper.acquire(bounded, r.recordKey(), false, r, s)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (h *Host) loadPlayer(ctx context.Context, r *room, account uint64, guest [s
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout) // so that a refusal is still read
 	defer cancel()
-	return h.keeper.acquire(ctx, key, r, s)
+	return h.keeper.acquire(ctx, key, account == 0, r, s)
 }
 
 // takeOver sends away whoever plays with a profile, as it has joined elsewhere.

@@ -429,7 +429,7 @@ type hungStore struct {
 }
 
 func (s *hungStore) Load(ctx context.Context, key string) ([]byte, error) {
-	if strings.Contains(key, "/guest/") {
+	if strings.Contains(key, "/guest/") || strings.Contains(key, "/account/") {
 		s.asked.Add(1)
 		<-s.release
 	}
@@ -457,11 +457,31 @@ func TestStuckStore(t *testing.T) {
 		if n := store.asked.Load(); n != 1 || s.Stats().Greeting != 0 {
 			t.Errorf("the store was asked %d times, %d connections still wait", n, s.Stats().Greeting)
 		}
-		for guest := 1; guest < maxLoads; guest++ {
+		for guest := 1; guest < guestLoads; guest++ {
 			_ = try(guest)
 		}
-		if e := refusedFor(try(maxLoads), session.Busy, "players gained"); e != nil {
+		if e := refusedFor(try(guestLoads), session.Busy, "players gained"); e != nil {
 			t.Error(e)
+		}
+		// Who has just left, and accounts, have the rest.
+		left := [session.KeySize]byte{2}
+		s.keeper.mu.Lock()
+		s.keeper.waiting[playerKey(rules.Name, 0, left)] = struct{}{}
+		s.keeper.mu.Unlock()
+		if c, err := s.tryHello("203.0.113.7", session.Hello{Guest: left}); err != nil {
+			t.Errorf("a guest whose record still waits to be stored: %v", err)
+		} else {
+			end(c)
+		}
+		for account := uint64(1); account <= maxLoads-guestLoads+1; account++ {
+			want := "waits for what you gained"
+			if account > maxLoads-guestLoads {
+				want = "players gained"
+			}
+			_, err := s.loadPlayer(t.Context(), &room{}, account, [session.KeySize]byte{})
+			if e := refusedFor(err, session.Busy, want); e != nil {
+				t.Errorf("account %d: %v", account, e)
+			}
 		}
 		if n := store.asked.Load(); n != maxLoads {
 			t.Errorf("the store was asked %d times, want %d", n, maxLoads)
