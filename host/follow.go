@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -145,10 +146,13 @@ func (a *archive) keep(why string, b []byte) {
 	at := time.Now().UTC().Format("20060102-150405.000")
 	dir := filepath.Join(a.root, momentsDir)
 	removeOldest(filepath.Join(dir, "*-"+why+JournalSuffix), keptMoments-1)
-	f, err := a.create(filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix))
+	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
+	f, err := a.create(name)
 	if err == nil {
 		_, err = f.Write(b)
-		err = errors.Join(err, f.Close())
+		if err = errors.Join(err, f.Close()); err != nil {
+			_ = os.Remove(name) // it is torn
+		}
 	}
 	if err != nil {
 		a.log.Error("the other world could not be saved", "error", err)
