@@ -30,7 +30,6 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/session/token"
-	"meanwhile/transport"
 	"meanwhile/transport/cert"
 )
 
@@ -180,8 +179,8 @@ type blow struct {
 }
 
 // run attacks in all these ways at once, and checks what holds of every attack: clients are ended
-// by the name that they should be, no bound is passed, no rule fails, nothing stays, and honest
-// players play on.
+// by the name that they should be, no rule fails, nothing stays, and honest players play on. Its
+// attacks are too small to reach the bounds on visitors and rooms, which have tests of their own.
 func (g *siege) run(t *testing.T, attacks []Attack) {
 	before := g.host.Stats()
 	var blows []*blow
@@ -190,18 +189,6 @@ func (g *siege) run(t *testing.T, attacks []Attack) {
 			blows = append(blows, &blow{Attack: &attacks[i], over: over})
 		}
 	}
-	watching, stop := context.WithCancel(t.Context())
-	watched := make(chan string, 1)
-	go func() {
-		passed := ""
-		for watching.Err() == nil {
-			if st := g.host.Stats(); st.Greeting > transport.MaxVisitors || len(st.Rooms) > host.DefaultRooms+1 {
-				passed = fmt.Sprintf("%d visitors, %d rooms", st.Greeting, len(st.Rooms))
-			}
-			wait(watching, 10*time.Millisecond)
-		}
-		watched <- passed
-	}()
 	var striking sync.WaitGroup
 	for i, b := range blows {
 		striking.Go(func() {
@@ -213,10 +200,6 @@ func (g *siege) run(t *testing.T, attacks []Attack) {
 		})
 	}
 	striking.Wait()
-	stop()
-	if passed := <-watched; passed != "" {
-		t.Errorf("bounds were passed: %s", passed)
-	}
 	g.settle(t)
 	after := g.host.Stats()
 	for _, b := range blows {
