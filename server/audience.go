@@ -41,7 +41,7 @@ func NewAudience(world *Server, clients int, late time.Duration) (*Server, error
 }
 
 // SetLate changes by how much the ticks of an audience are late, from the next one on. Its clients
-// take that for a pause of the server.
+// take that for a pause of the server. A welcome names session.MaxGrace at most.
 func (s *Server) SetLate(late time.Duration) { s.late = late }
 
 // LookFrom makes a client of an audience look from where an entity is; 0 is the avatar of the first

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/packet"
+	"meanwhile/session"
 )
 
 // An audience sees a world and is not heard in it: no command of its clients runs, their messages
@@ -79,6 +80,11 @@ func TestAudienceIsNotHeard(t *testing.T) {
 	if refused != 3 {
 		t.Errorf("%d of 3 requests were refused: %v", refused, eve.events)
 	}
+	a.SetLate(session.MaxGrace + time.Second) // by a hang, of those who watch as late as they may
+	if _, w, err := a.Connect(hall.now, "carl"); err != nil || w.Late != session.MaxGrace {
+		t.Errorf("later than a welcome can say: %v, %v", w.Late, err)
+	}
+	a.SetLate(late)
 	for range maxRefused {
 		eve.queue(squeakKind, text("hey"))
 		eve.deliver()

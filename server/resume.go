@@ -61,7 +61,7 @@ func (p *player) welcome() session.Welcome {
 	s := p.s
 	return session.Welcome{Session: uint16(p.id)*40503 + 1, Player: uint32(p.id), Tick: s.tick, ServerTime: s.now,
 		Period: s.period, SendRate: uint16(p.limits.Send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks,
-		BudgetDown: uint32(p.limits.Budget) * 8, Late: s.late, Room: s.cfg.Room, Game: s.rules.Name}
+		BudgetDown: uint32(p.limits.Budget) * 8, Late: min(s.late, session.MaxGrace), Room: s.cfg.Room, Game: s.rules.Name}
 }
 
 // Suspend says that a player has no connection any more, but may come back. Its avatar stays and
