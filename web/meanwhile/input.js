@@ -117,9 +117,7 @@ export class Input {
 
   /** @param {KeyboardEvent} e */
   keydown(e) {
-    const target = e.target instanceof Element ? e.target : null
-    if (e.ctrlKey || e.metaKey || e.altKey || target?.matches(TEXT)) return
-    if (target?.matches(CONTROLS) && /^(Space|Enter|Arrow)/.test(e.code)) return
+    if (notForGame(e)) return
     if (e.code === "Space" || e.code.startsWith("Arrow")) e.preventDefault()
     if (e.repeat || /^(Control|Alt|Meta|F\d|Escape|Tab)/.test(e.code)) return
     this.press(e.code, e)
@@ -281,4 +279,11 @@ export class Input {
 function deflection(finger) {
   const x = (finger.x - finger.x0) / STICK_PX, y = (finger.y - finger.y0) / STICK_PX, length = Math.max(1, Math.hypot(x, y))
   return { x: x / length, y: y / length }
+}
+
+/** Whether a key is for the browser or for a control of the page.
+ * @param {KeyboardEvent} e */
+export function notForGame(e) {
+  const target = e.target instanceof Element ? e.target : null
+  return e.ctrlKey || e.metaKey || e.altKey || !!target?.matches(TEXT) || !!target?.matches(CONTROLS) && /^(Space|Enter|Arrow)/.test(e.code)
 }

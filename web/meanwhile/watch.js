@@ -1,5 +1,7 @@
 // Watching: a page without an avatar that sees a room some time later, from where one of its entities is.
 
+import { notForGame } from "./input.js"
+
 /** @typedef {import("./game.js").PageGame} PageGame */
 
 /** The keys that go on to the next entity, and back to the one before. */
@@ -10,6 +12,8 @@ export class Watch {
   /** @param {PageGame} game */
   constructor(game) {
     this.game = game
+    /** Whether the page watches because of its address: then Escape plays. */
+    this.asked = new URLSearchParams(location.search).has("watch")
     /** ID of the entity; 0: none was chosen. */
     this.id = 0
     /** The entity, while it is there.
@@ -53,7 +57,7 @@ export class Watch {
     const list = this.list()
     this.seen = list.find(e => e.id === this.id)
     if (!this.seen && list.length) this.from((this.seen = list[0]).id)
-    const text = `Watching, ${Math.round(this.game.stats.watchMs / 1000)} s late. Arrows or click: another player. Esc: play.`
+    const text = `Watching, ${Math.round(this.game.stats.watchMs / 1000)} s late. Arrows or click: another player.${this.asked ? " Esc: play." : ""}`
     if (this.label && this.label.textContent !== text) {
       this.label.textContent = text
       this.place()
@@ -79,10 +83,10 @@ export class Watch {
 
   /** @param {KeyboardEvent} e */
   key(e) {
-    if (!this.on || e.target instanceof HTMLInputElement) return
+    if (!this.on || notForGame(e)) return
     if (NEXT.includes(e.code)) this.step(1)
     else if (BEFORE.includes(e.code)) this.step(-1)
-    else if (e.code === "Escape") this.play()
+    else if (e.code === "Escape" && this.asked) this.play()
     else return
     e.preventDefault()
   }
