@@ -4,7 +4,7 @@
 //
 //	go run ./cmd/meanwhile demo --game invasion --bots 300
 //
-// prints the address of the page. Add ?watch to let the bot play, ?downKbps=13 to see what little is
+// prints the address of the page. Add ?bot to let the bot play, ?downKbps=13 to see what little is
 // needed, ?rates to colour everything by how often records of it arrive.
 //
 // Players strike at once in their own browser. Creatures are the server's alone: its Referee moves

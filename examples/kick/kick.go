@@ -5,7 +5,7 @@
 //	go run ./examples/kick/cmd/kick --bots 7
 //
 // prints the address of the page; the number in its corner is the round trip. Add
-// ?delayMs=75&lossPct=3 or ?profile=ocean to play on a worse network, ?watch to let the bot play.
+// ?delayMs=75&lossPct=3 or ?profile=ocean to play on a worse network, ?bot to let the bot play.
 //
 // Axes: x to the right, y down the screen, in metres, from the centre spot. Angles run from +x
 // towards +y.

@@ -1,7 +1,7 @@
 // The page of invasion: everything is drawn here, on one canvas, with a few controls beside it. Sizes are metres.
 //
 // R colours everything by how often records of it arrive, the wheel zooms. The address may name a simulated network, as in
-// ?delayMs=75&lossPct=3 or ?profile=modem; ?watch lets the bot play, ?rates begins with the colours, ?downKbps=13 with a budget of its own.
+// ?delayMs=75&lossPct=3 or ?profile=modem; ?bot lets the bot play, ?rates begins with the colours, ?downKbps=13 with a budget of its own.
 import { join } from "/meanwhile.js" // fetches invasion.wasm, picks a transport, resumes
 
 const SITES = [[-1040, -930], [60, -1110], [980, -890], [-1150, 110], [0, 0], [1090, 70], [-910, 1010], [-70, 1080], [1020, 940]]
@@ -23,7 +23,7 @@ for (const name of ["delayMs", "jitterMs", "lossPct"]) if (address.has(name)) se
 if (address.has("profile")) settings.profile = address.get("profile")
 
 const g = await join({
-  canvas: document.querySelector("canvas"), view: null, settings, autopilot: address.has("watch"),
+  canvas: document.querySelector("canvas"), view: null, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
 

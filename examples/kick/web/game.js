@@ -11,7 +11,7 @@ const TEAMS = { // amber and blue differ for every kind of sight; so do the shir
 const KEYS = "WASD or arrows: run   ·   Space or click: kick   ·   Shift: sprint   ·   E: get on and off the cart"
 const TAU = 2 * Math.PI
 
-// The address may name a simulated network, as in ?delayMs=75&lossPct=3 or ?profile=ocean; ?watch lets the bot play.
+// The address may name a simulated network, as in ?delayMs=75&lossPct=3 or ?profile=ocean; ?bot lets the bot play.
 const address = new URLSearchParams(location.search)
 /** @type {Record<string, any>} */
 const settings = {}
@@ -19,7 +19,7 @@ for (const name of ["delayMs", "jitterMs", "lossPct"]) if (address.has(name)) se
 if (address.has("profile")) settings.profile = address.get("profile")
 
 const g = await join({
-  canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("watch"),
+  canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
 Object.assign(window, { game: g }) // for the browser's console

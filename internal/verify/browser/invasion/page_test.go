@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 	url := process.Start(t, cmd, 5*time.Minute).URL()
 	p := browser.New(t)
 	p.Resize(1280, 800)
-	p.Open(url + "?watch&name=ann&downKbps=13")
+	p.Open(url + "?bot&name=ann&downKbps=13")
 	p.WaitLonger(
 		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
 		40*time.Second,

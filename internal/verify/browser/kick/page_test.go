@@ -22,7 +22,7 @@ func TestTwoPages(t *testing.T) {
 	const path = "?delayMs=75&lossPct=3&name="
 	ann, bob := browser.New(t), browser.New(t)
 	ann.Open(url + path + "ann")
-	bob.Open(url + path + "bob&watch")
+	bob.Open(url + path + "bob&bot")
 	for _, p := range []*browser.Page{ann, bob} {
 		p.WaitLonger(`game.me && game.world.ball[0]?.predicted && game.world.player.length === 6 && game.stats.rttMs > 140 &&
 			game.world.match[0]?.phase === "play" && game.stats.tick > game.world.match[0].start + 60`, 30*time.Second)
