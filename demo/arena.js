@@ -2,6 +2,7 @@
 // and the ribbon of timelines.
 import { join } from "/meanwhile.js"
 import { Scene, COLOR, FORESHORTENED } from "/scene.js"
+import { Killcam } from "/killcam.js"
 import { Panel, readAddress, settingsOf } from "/panel.js"
 import { Chat } from "/chat.js"
 import { Ribbon } from "/ribbon.js"
@@ -71,7 +72,7 @@ const canvas = $("view")
 const EYE = 1.22 // metres from the feet to where a standing player shoots from
 
 const sound = new Sound()
-let g, scene, ribbon
+let g, scene, ribbon, killcam
 const seen = new Map() // players by id, as readPlayer made them
 const list = [], things = [], doors = []
 const names = new Map()
@@ -80,6 +81,7 @@ let map = { weapons: [] } // as the server describes it
 g = await join({ canvas, view: null, autopilot: state.bot, transport: state.transport, settings: settingsOf(state) })
 globalThis.g = g // for the console
 scene = new Scene(g.ctx)
+killcam = new Killcam(g.ctx)
 ribbon = new Ribbon($("ribbon"))
 panel.attach(g)
 canvas.focus({ preventScroll: true })
@@ -89,19 +91,21 @@ try {
   if (!response.ok) throw new Error(`${response.status}`)
   map = await response.json()
   scene.build(map)
+  killcam.map = map
 } catch (e) {
   console.error("arena: the map could not be loaded:", e)
 }
 
 g.camera = { toWorld: (x, y) => scene.eye.ground(x, y, aimHeight()) }
-for (const [name, show] of Object.entries(EVENTS)) {
+for (const [name, happened] of Object.entries(EVENTS)) {
   g.on[name] = e => {
     scene.key = e.key
-    show(e)
+    happened(e)
     scene.key = 0
   }
   g.undo[name] = e => {
     scene.takeBack(e.key)
+    killcam.takeBack(e.key)
     sound.takeBack(e.key)
   }
 }
@@ -203,6 +207,13 @@ function command() {
 // ---- What happened -----------------------------------------------------------------------------------------------------
 
 for (const use of ["keydown", "pointerdown"]) addEventListener(use, () => sound.unlock())
+for (const use of ["keydown", "pointerdown"]) addEventListener(use, e => { if (!(e instanceof KeyboardEvent && e.repeat)) killcam.press() }, true)
+
+/** Shows what happened in the scene, by the name of the scene's method, and keeps it for the killcam. */
+function show(name, ...args) {
+  scene[name](...args, g.now)
+  killcam.note(name, args, scene.key, g.now)
+}
 $("sound").addEventListener("click", () => {
   sound.toggle()
   $("sound").setAttribute("aria-pressed", String(sound.on))
@@ -226,7 +237,7 @@ function hear(me) {
 function shot(from, to, hit, shooter, isMine) {
   const a = scene.avatars.get(shooter)
   if (a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5) from = scene.muzzle({ ...a, aim: Math.atan2(to.y - a.y, to.x - a.x) })
-  scene.shot({ ...from }, { ...to }, hit, isMine, g.now)
+  show("shot", { ...from }, { ...to }, hit, isMine)
   if (isMine && hit) scene.marker = 1
   heard("shot", from)
   if (isMine && hit) sound.play("hit", 0, 0, scene.key)
@@ -234,33 +245,33 @@ function shot(from, to, hit, shooter, isMine) {
 
 function launch(from, shooter, isMine) {
   const a = scene.avatars.get(shooter)
-  scene.flash(a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5 ? scene.muzzle(a) : from, a?.aim ?? 0, isMine, g.now)
+  show("flash", a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5 ? scene.muzzle(a) : { ...from }, a?.aim ?? 0, isMine)
   heard("launch", from)
 }
 
 function blast(at) {
-  scene.blast(at, map.blast ?? 3, g.now)
+  show("blast", { ...at }, map.blast ?? 3)
   heard("blast", at)
 }
 
 function swing(at, aim, who, isMine) {
-  scene.swing(who, at, aim, isMine, g.now)
+  show("swing", who, { ...at }, aim, isMine)
   heard("swing", at)
 }
 
 /** A blade meets somebody. */
 function cut(at, isMine) {
-  scene.burst(at, COLOR.hit, 18, 5, { x: 0, y: 0 }, g.now)
+  show("burst", { ...at }, COLOR.hit, 18, 5, { x: 0, y: 0 })
   if (!isMine) return
   scene.marker = 1
   sound.play("hit", 0, 0, scene.key)
 }
 
 function shove(at, isMine) {
-  scene.ring(at, isMine ? COLOR.mine : COLOR.other, map.shove ?? 3, 380, g.now)
+  show("ring", { ...at }, isMine ? COLOR.mine : COLOR.other, map.shove ?? 3, 380)
   for (let i = 0; i < 10; i++) {
     const a = i * Math.PI / 5
-    scene.puff({ x: at.x + 1.2 * Math.cos(a), y: at.y + 1.2 * Math.sin(a), z: at.z + 0.2 }, 0.35, 420, g.now)
+    show("puff", { x: at.x + 1.2 * Math.cos(a), y: at.y + 1.2 * Math.sin(a), z: at.z + 0.2 }, 0.35, 420)
   }
   heard("shove", at)
 }
@@ -283,11 +294,12 @@ function frag(killer, victim) {
   const v = seen.get(victim)
   if (v) {
     const at = { x: v.x, y: v.y, z: v.z + 0.9 }
-    scene.burst(at, v.mine ? COLOR.mine : COLOR.other, 26, 6, { x: 0, y: 0 }, g.now)
-    scene.burst(at, COLOR.hit, 14, 5, { x: 0, y: 0 }, g.now)
-    scene.ring({ x: v.x, y: v.y, z: 0 }, COLOR.hit, 2.4, 450, g.now)
+    show("burst", at, v.mine ? COLOR.mine : COLOR.other, 26, 6, { x: 0, y: 0 })
+    show("burst", at, COLOR.hit, 14, 5, { x: 0, y: 0 })
+    show("ring", { x: v.x, y: v.y, z: 0 }, COLOR.hit, 2.4, 450)
   }
   const line = document.createElement("p"), me = g.me?.id
+  if (victim === me && killer && killer !== me && !g.autopilot) killcam.died(killer, nameOf(killer), g.now)
   const who = id => {
     const b = document.createElement("b")
     b.textContent = nameOf(id)
@@ -330,13 +342,21 @@ function draw(world) {
     lead.x = Math.max(-4, Math.min(4, (g.mouse.x - g.width / 2) / scene.eye.scale * 0.22)) || 0
     lead.y = Math.max(-4, Math.min(4, (g.mouse.y - g.height / 2) / scene.eye.scale * 0.26)) || 0
   }
-  scene.draw({
-    width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things), doors: readDoors(world, g.stats.tick ?? 0, doors),
+  readThings(world, things)
+  readDoors(world, g.stats.tick ?? 0, doors)
+  killcam.keep(now, list, things, doors)
+  if (!killcam.draw(me, g.width, g.height, now, dt)) scene.draw({
+    width: g.width, height: g.height, now, dt, players: list, things, doors,
     truth: state.ghost ? truth.now() : null, me: me?.id, cut: me?.cut,
     focus: from ? { x: from.x, y: from.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y, busy } : null,
   })
+  if ($("killcam").hidden === killcam.on) {
+    $("killcam").hidden = !killcam.on
+    $("stage").classList.toggle("past", killcam.on)
+    set("got", `How ${killcam.name} got you, 2 s ago`)
+  }
   $("stage").classList.toggle("aiming", pointer)
   ribbon.draw(g.stats, g.packets, list)
   panel.measure(g)
@@ -370,7 +390,7 @@ function hud(world, me) {
     $("arms").hidden = me.inside === undefined
     if (me.inside !== undefined) arms(me)
   }
-  $("dead").hidden = !me || me.alive
+  $("dead").hidden = !me || me.alive || killcam.on
   const more = list.length - 8
   setMore(more)
   const best = list.slice().sort((a, b) => b.score - a.score || a.id - b.id), top = best.slice(0, 8)
