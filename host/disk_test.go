@@ -281,7 +281,7 @@ func TestADiskThatIsFull(t *testing.T) {
 			ann := s.join("ann", "")
 			time.Sleep(34 * time.Second)
 			d.set(nil, room)
-			time.Sleep(150 * time.Second)
+			time.Sleep(110 * time.Second)
 			synctest.Wait()
 			files := segmentsOf(s.room(DefaultRoom).archive.dir)
 			if len(files) > 4 {
