@@ -131,7 +131,7 @@ export class Panel {
   /** Reports this moment, and says where it is saved. */
   async report() {
     const { g } = this, button = $("report")
-    if (!g || button.disabled) return
+    if (!g?.config.reports || button.disabled) return
     button.disabled = true
     let answer
     try {
@@ -155,6 +155,7 @@ export class Panel {
   attach(g) {
     this.g = g
     $("presets").style.visibility = ""
+    $("report").hidden = !g.config.reports // the server keeps nothing that could be replayed
     if (g.layout.profiles?.length) for (const { b } of this.presets.splice(1)) b.remove()
     for (const p of g.layout.profiles ?? []) {
       const about = { profile: p.name, delay: p.delayMs, jitter: p.jitterMs, loss: p.lossPct }

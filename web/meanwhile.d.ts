@@ -187,7 +187,7 @@ export interface Game<T extends GameTypes = GameTypes> {
   readonly layout: Layout
   readonly options: Readonly<JoinOptions & { name: string, room: string }>
   /** The server's /meanwhile.json. */
-  readonly config: Readonly<{ game: string, truth?: boolean, local?: boolean }>
+  readonly config: Readonly<{ game: string, truth?: boolean, reports?: boolean, local?: boolean }>
   autopilot: boolean
   /** ID of the entity that a page which watches looks from; 0: it plays, or there is none yet. */
   follow: number

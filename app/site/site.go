@@ -534,6 +534,7 @@ type pageConfig struct {
 	WebSocket    string        `json:"websocket"`
 	Truth        bool          `json:"truth,omitempty"`
 	Saves        bool          `json:"saves,omitempty"`
+	Reports      bool          `json:"reports,omitempty"`
 	Login        string        `json:"login,omitempty"`
 	Ends         bool          `json:"ends,omitempty"`
 	To           string        `json:"to,omitempty"`
@@ -588,7 +589,7 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		Schema: fmt.Sprintf("%d-%016x-%s", session.Version, rules.Hash, p.wasm.hash[:16]),
 		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
 		WebSocket: transport.Path, Truth: s.cfg.Truth && s.local(),
-		Saves: s.cfg.Host.Store != nil && rules.Saved(false) != nil,
+		Saves: s.cfg.Host.Store != nil && rules.Saved(false) != nil, Reports: s.cfg.Host.Journal != "",
 	}
 	if s.cfg.Authenticate != nil {
 		c.Login = tokenPath

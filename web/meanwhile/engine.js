@@ -15,6 +15,7 @@ import { Sentence } from "./notice.js"
  * @property {string | null} [websocket]
  * @property {boolean} [truth]
  * @property {boolean} [saves]
+ * @property {boolean} [reports]
  * @property {string} [login]
  * @property {boolean} [ends]
  * @property {string} [to]
