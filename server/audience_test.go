@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,17 @@ func TestAudienceIsNotHeard(t *testing.T) {
 	}
 	if a.Avatar(eve.id) != 0 || len(eve.store.Entities()) != 1 || len(n.s.Players(nil)) != 1 {
 		t.Errorf("eve has avatar %d and %d entities", a.Avatar(eve.id), len(eve.store.Entities()))
+	}
+	known := func(w *peer) (groups []int) { // of ann's avatar, which has a property for its owner
+		for g, x := range w.store.Entities()[0].Groups {
+			if x.Newest() != nil {
+				groups = append(groups, g)
+			}
+		}
+		return groups
+	}
+	if mine, seen := known(ann), known(eve.peer); len(mine) == 0 || len(seen) == 0 || slices.Equal(mine, seen) {
+		t.Errorf("ann knows groups %v, eve %v", mine, seen)
 	}
 	for i := range packet.Request(3) {
 		eve.queue(squeakKind, text("hey"))
