@@ -9,6 +9,17 @@ import (
 	"meanwhile/session"
 )
 
+// groupsOf returns which groups a client knows of its first entity. An ant has a property for its
+// owner.
+func groupsOf(p *peer) (known []int) {
+	for g, x := range p.store.Entities()[0].Groups {
+		if x.Newest() != nil {
+			known = append(known, g)
+		}
+	}
+	return known
+}
+
 // An audience sees a world and is not heard in it: no command of its clients runs, their messages
 // reach no rules, requests are refused, and who sends too many is sent away.
 func TestAudienceIsNotHeard(t *testing.T) {
@@ -59,15 +70,7 @@ func TestAudienceIsNotHeard(t *testing.T) {
 	if a.Avatar(eve.id) != 0 || len(eve.store.Entities()) != 1 || len(n.s.Players(nil)) != 1 {
 		t.Errorf("eve has avatar %d and %d entities", a.Avatar(eve.id), len(eve.store.Entities()))
 	}
-	known := func(w *peer) (groups []int) { // of ann's avatar, which has a property for its owner
-		for g, x := range w.store.Entities()[0].Groups {
-			if x.Newest() != nil {
-				groups = append(groups, g)
-			}
-		}
-		return groups
-	}
-	if mine, seen := known(ann), known(eve.peer); len(mine) == 0 || len(seen) == 0 || slices.Equal(mine, seen) {
+	if mine, seen := groupsOf(ann), groupsOf(eve.peer); len(mine) == 0 || len(seen) == 0 || slices.Equal(mine, seen) {
 		t.Errorf("ann knows groups %v, eve %v", mine, seen)
 	}
 	for i := range packet.Request(3) {

@@ -107,7 +107,10 @@ func (p *reports) keep(
 	if err != nil || n == 0 {
 		_ = os.Remove(path)
 	}
-	s.log.Warn("a player reported a moment", "room", room, "player", by, "file", dir, "bytes", n, "error", err)
+	if err != nil {
+		s.log.Warn("the page's log of a report did not arrive", "room", room, "player", by, "error", err)
+	}
+	s.log.Warn("a player reported a moment", "room", room, "player", by, "file", dir, "bytes", n)
 	return name, err == nil && n > 0, nil
 }
 

@@ -24,7 +24,7 @@ func ends(t *testing.T, p *browser.Page, announced string) {
 		window.most = Math.max(window.most ?? 0, left || 0)
 		return left > 0 && left < most
 	})()`)
-	moves(p) // the game goes on meanwhile
+	moves(p)              // the game goes on meanwhile
 	p.Screenshot("drain") // last, as it may take longer than the server goes on
 }
 
