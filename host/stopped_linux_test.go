@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -111,7 +112,11 @@ func TestProcessStandsStill(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	playing, leave := context.WithCancel(t.Context())
+	var running sync.WaitGroup
 	defer func() {
+		leave() // before the server ends: its goodbye would be an error
+		running.Wait()
 		stdin.Close()
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 		_ = cmd.Process.Kill()
@@ -154,11 +159,11 @@ func TestProcessStandsStill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() {
-			if err := p.Run(t.Context()); err != nil && t.Context().Err() == nil {
+		running.Go(func() {
+			if err := p.Run(playing); err != nil && playing.Err() == nil {
 				t.Errorf("%s: %v", conn.Name(), err)
 			}
-		}()
+		})
 		players = append(players, p)
 	}
 	// reaches waits until a player has the server's answers to commands of n more ticks.
