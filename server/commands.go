@@ -202,6 +202,16 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, contradicts boo
 	c.advance(s.tick)
 }
 
+// upTo returns the newest tick of which a client has made the command, as far as it may still run.
+// cmds are those that arrive now.
+func (c *commands) upTo(s *Server, cmds []packet.Command) clock.Tick {
+	t := c.waiting.newest
+	if n := len(cmds); n > 0 {
+		t = max(t, min(cmds[n-1].Tick, s.tick+MaxAhead))
+	}
+	return t
+}
+
 // making returns for which tick a client is making commands, as far as that is certain. The newest
 // may be far ahead of the others, so that what they are judged by seems to lie in the past.
 func (c *commands) making(s *Server) clock.Tick {

@@ -92,6 +92,7 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 	}
 	p.up.heard = arrival // the instant at which the acknowledged packets are known to have arrived
 	if h.HasAck {
+		p.down.view.Awaits(p.commands.upTo(s, cmds))
 		p.down.log.Acked(h.Ack, p.delivered, p.missing)
 	}
 	p.apply(&h, flags, cmds, arrival)

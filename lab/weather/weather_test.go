@@ -77,6 +77,19 @@ func TestShotAfterASuspend(t *testing.T) {
 	}
 }
 
+// A command that came early, as the path became faster, is judged by what was shown when it was
+// made half a second ago: an entity whose end has been acknowledged since.
+func TestShotThatWaited(t *testing.T) {
+	p, err := Parse("seed 301066 game storm paths lan,lte-a,lan,lan rate 60 send 20 things 7 see 12 queued false " +
+		"budget 64000 end 6000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Run(p); r.Failed != nil || r.Sights == 0 {
+		t.Errorf("of %d pictures: %v", r.Sights, r.Failed)
+	}
+}
+
 // A failing plan is shrunk to what makes it fail.
 func TestShrink(t *testing.T) {
 	p, err := Parse("seed 5 game storm paths wifi,ocean,lan rate 30 send 20 things 60 see 24 queued false budget 64000 " +
@@ -137,7 +150,8 @@ func TestChecksFail(t *testing.T) {
 	}
 }
 
-// A match that goes on in another server at every third tick sends the same bytes as one that stays.
+// A match that goes on in another server at every third tick sends the same bytes as one that
+// stays.
 func TestMoved(t *testing.T) {
 	const stays = "seed 5 game storm paths wifi,lan rate 30 send 20 things 30 see 24 queued false budget 64000 end 9000"
 	p, err := Parse(stays)

@@ -64,8 +64,9 @@ type lookPair struct {
 // packets of by, by rising ID of the entity: those in sight, and those whose end it had not
 // learned, be it that they are dead or have left its sight. One that came back meanwhile is there
 // several times, its newest slot first: the client shows it by the first of them of which it held a
-// record. Ends that the server learned of more than 32 ticks ago count as known to the client.
-// wanted says of which entities, by index, the caller asks; nil: of all.
+// record. An end counts as known to the client more than 32 ticks after the server learned of it,
+// when also the commands that the client had made by then have run, see Awaits. wanted says of
+// which entities, by index, the caller asks; nil: of all.
 func (v *View) Shown(by wire.Basis, dst []uint16, wanted func(i int32) bool) []uint16 {
 	from := len(dst)
 	for n := range v.slots.used {

@@ -185,3 +185,43 @@ func TestRepeatedSightDropsAGroup(t *testing.T) {
 		}
 	}
 }
+
+// A slot that ended is kept until the commands have run that may have been made before the client
+// learned of the end, however early they came.
+//
+// seeds: B15
+func TestAnEndIsKeptForCommandsThatWait(t *testing.T) {
+	const end, ahead = 3, shownTicks + 20
+	h := NewHistory(codec.All(mustKind[cart](t)))
+	v := NewView(h)
+	var log wire.Log
+	var w wire.BitWriter
+	var i int32
+	sims := make([]int64, h.kinds[0].Sims)
+	before := wire.Basis{Newest: 1}
+	for tick := clock.Tick(1); tick <= end+ahead+1; tick++ {
+		h.Begin(tick)
+		switch tick {
+		case 1:
+			i = h.Add(7, 0, false)
+			v.Enter(i, Observed)
+		case 2:
+			v.Leave(i)
+		case end: // learned of with a datagram that brings a command for long after
+			v.Awaits(end + ahead)
+			log.Acked(wire.Ack{Latest: 2, History: 1}, v.Delivered, v.Missing)
+		}
+		h.Record(i, sims, false)
+		if tick < end {
+			p := log.Sent(0, tick, v.Missing)
+			w.Reset(nil)
+			new(Writer).All(&w, v, v.Pending(clock.Time(tick)*clock.Time(time.Millisecond), time.Minute, nil), p, 0)
+			log.Charge(p, 100)
+			continue
+		}
+		v.vacant() // as when another one comes
+		if got, want := len(v.Shown(before, nil, nil)), tick <= end+ahead; (got == 1) != want {
+			t.Fatalf("tick %d: shown by %d slots; kept %v", tick, got, want)
+		}
+	}
+}

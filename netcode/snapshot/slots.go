@@ -88,7 +88,7 @@ type ending struct {
 	known   bool       // a packet is known to be applied from which the client learned it
 	learned wire.Seq   // the oldest of them
 	later   uint32     // bit i: packet learned+1+i is another
-	at      clock.Tick // of a slot that ended: when that was known
+	until   clock.Tick // of a slot that ended: up to which tick it is kept for Shown
 }
 
 // teach notes that the client learned it from packet seq.
@@ -112,9 +112,9 @@ func (e *ending) taught(by wire.Basis) bool {
 	return taught
 }
 
-// shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed:
-// commands that were made before the client learned of the end may still have to wait for their
-// tick.
+// shownTicks is for how many ticks a slot that ended is kept for Shown at least, unless it is
+// needed: commands that were made before the client learned of the end may still have to wait for
+// their tick, see View.Awaits.
 const shownTicks = 32
 
 // slotTable has the slots of one client, and finds that of an entity.
@@ -152,12 +152,12 @@ func (t *slotTable) firstEmpty() (n uint16, ok bool) {
 	return 0, false
 }
 
-// endedFirst returns the slot that ended first.
+// endedFirst returns the slot that ended and is to be kept for the shortest time.
 func (t *slotTable) endedFirst() (n uint16, ok bool) {
-	at := clock.Tick(math.MaxUint32)
+	until := clock.Tick(math.MaxUint32)
 	for i := range t.endings {
-		if e := &t.endings[i]; t.list[e.slot].phase() == ended && e.at < at {
-			n, at, ok = e.slot, e.at, true
+		if e := &t.endings[i]; t.list[e.slot].phase() == ended && e.until < until {
+			n, until, ok = e.slot, e.until, true
 		}
 	}
 	return n, ok
@@ -197,14 +197,14 @@ func (t *slotTable) leave(n uint16) {
 	t.endings = slices.Insert(t.endings, at, ending{slot: n, had: had})
 }
 
-// end notes that the client learned by packet seq that the entity of slot n is gone, which is known
-// at tick now.
-func (t *slotTable) end(n uint16, seq wire.Seq, now clock.Tick) {
+// end notes that the client learned by packet seq that the entity of slot n is gone. The slot is
+// kept up to a tick.
+func (t *slotTable) end(n uint16, seq wire.Seq, until clock.Tick) {
 	s, e := &t.list[n], t.ending(n)
 	if s.phase() == leaving {
 		s.setPhase(ended)
 		t.leaving--
-		e.at = now
+		e.until = until
 	}
 	e.teach(seq)
 }

@@ -30,6 +30,7 @@ type View struct {
 	team    int64
 	missed  clock.Tick  // when a packet was last taken for lost; 0: never
 	newest  wire.Seq    // newest packet with entries
+	awaited clock.Tick  // see Awaits
 	before  packetSlots // of the newest packet with entries that is known to be applied
 
 	looked    clock.Tick // of the last Due
@@ -185,15 +186,15 @@ func (v *View) Leave(i int32) {
 	v.ledger.known[s.at].setLost() // due at once
 }
 
-// vacant returns an empty slot. Those that ended are emptied after shownTicks, or when there is no
-// other.
+// vacant returns an empty slot. Those that ended are emptied when their time is over, or when there
+// is no other.
 func (v *View) vacant() (n uint16, ok bool) {
 	t := &v.slots
 	if len(t.endings) > int(t.leaving) && t.swept != v.h.tick {
 		t.swept = v.h.tick
 		kept := t.endings[:0]
 		for _, e := range t.endings {
-			if t.list[e.slot].phase() == ended && v.h.tick-e.at > shownTicks {
+			if t.list[e.slot].phase() == ended && v.h.tick > e.until {
 				v.release(e.slot)
 			} else {
 				kept = append(kept, e)
@@ -291,6 +292,13 @@ func (v *View) Resync() {
 	}
 }
 
+// Awaits says that the client may have made commands for ticks up to one before it learned of what
+// is Delivered from now on. What these showed is kept until that tick has run.
+func (v *View) Awaits(tick clock.Tick) { v.awaited = tick }
+
+// until returns up to which tick a slot is kept of whose end the client is found to know now.
+func (v *View) until() clock.Tick { return max(v.h.tick+shownTicks, v.awaited) }
+
 // Delivered notes that the client applied a packet. It takes away what the packet's Refs say if
 // RecordsAround has no use for it.
 func (v *View) Delivered(p *wire.Packet) {
@@ -317,7 +325,7 @@ func (v *View) Delivered(p *wire.Packet) {
 			v.deliveredForget(s, r.groups, p.Tick)
 		case r.gone:
 			if is == leaving || is == ended {
-				v.slots.end(r.slot, p.Seq, v.h.tick)
+				v.slots.end(r.slot, p.Seq, v.until())
 			}
 		case is == ended:
 			v.replaced(r.slot, p.Seq)
@@ -383,7 +391,7 @@ func (v *View) replaced(n uint16, seq wire.Seq) {
 			continue
 		}
 		if s.phase() == leaving && e.had {
-			v.slots.end(e.slot, seq, v.h.tick)
+			v.slots.end(e.slot, seq, v.until())
 		} else {
 			e.teach(seq)
 		}
