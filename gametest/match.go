@@ -7,8 +7,9 @@
 //		ann := m.Join("ann", netsim.HotelWiFi, Bot)
 //		m.Join("bob", netsim.TrainLTE, Bot)
 //		m.Run(2 * time.Minute)
-//		if q := m.Quality(); q.Agreement < 0.95 || Pilots.Get(m.Server(), ann.Me()).Ammo < 0 {
-//			t.Errorf("not playable: %+v", q)
+//		m.MustBePlayable(t)
+//		if ammo := Pilots.Get(m.Server(), ann.Me()).Ammo; ammo < 0 {
+//			t.Errorf("ammo %d", ammo)
 //		}
 //	}
 //

@@ -34,7 +34,7 @@ func TestMatch(t *testing.T) {
 		for seed := range uint64(4) {
 			q := playMatch(t, 11+seed, c.profile)
 			if q.HitchesPerMin > c.hitches || q.ViewErrorP95 > c.viewCm/100 || q.Shots < 100 {
-				t.Errorf("%s: not playable: %+v", c.profile.Name, q)
+				t.Errorf("%s: not playable:\n%s", c.profile.Name, q)
 			}
 			shots, agreed = shots+q.Shots, agreed+float64(q.Shots)*q.Agreement
 		}

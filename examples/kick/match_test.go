@@ -62,7 +62,7 @@ func TestMatch(t *testing.T) {
 			)
 		}
 		if q.HitchesPerMin > c.hitches || q.Shots < 20 {
-			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
+			t.Errorf("%s: not playable:\n%s", c.profile.Name, q)
 		}
 	}
 	if goals == 0 {

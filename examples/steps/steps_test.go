@@ -28,7 +28,7 @@ func play[C any](t *testing.T, def *game.Definition[C], bot func(w *game.World, 
 		m.Join("cy", netsim.Ocean, bot)
 		m.Run(20 * time.Second)
 		if q := m.Quality(); q.CleanMispredictions > 0 || q.HitchesPerMin > 6 {
-			t.Errorf("not playable: %+v", q)
+			t.Errorf("not playable:\n%s", q)
 		}
 	})
 }

@@ -15,7 +15,5 @@ func TestTwoMinutesOnBadNetworks(t *testing.T) {
 		m.Join("bot", netsim.TrainLTE, Bot)
 	}
 	m.Run(2 * time.Minute) // virtual time
-	if q := m.Quality(); q.Agreement < 0.95 || q.HitchesPerMin > 3 {
-		t.Errorf("not playable: %+v", q)
-	}
+	m.MustBePlayable(t)
 }
