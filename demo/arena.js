@@ -1,11 +1,10 @@
-// The arena's page: joins the game, turns keys, mouse and fingers into commands, and passes the world to the scene, the panel
-// and the ribbon of timelines.
-import { join } from "/meanwhile.js"
+// The arena's page: joins the game, turns keys, mouse and fingers into commands, and passes the world to the scene.
+import { join, panel } from "/meanwhile.js"
 import { Scene, COLOR, FORESHORTENED } from "/scene.js"
 import { Killcam } from "/killcam.js"
-import { Panel, readAddress, settingsOf } from "/panel.js"
+import { readAddress, remember, settingsOf } from "/address.js"
+import { Controls } from "/controls.js"
 import { Chat } from "/chat.js"
-import { Ribbon } from "/ribbon.js"
 import { Sound } from "/sound.js"
 
 // ---- Names: only this section knows what the rules call things ---------------------------------------------------------
@@ -67,12 +66,11 @@ const EVENTS = {
 /** @type {(id: string) => any} */
 const $ = id => document.getElementById(id)
 const state = readAddress()
-const panel = new Panel(state)
 const canvas = $("view")
 const EYE = 1.22 // metres from the feet to where a standing player shoots from
 
 const sound = new Sound()
-let g, scene, ribbon, killcam
+let g, scene, killcam
 const seen = new Map() // players by id, as readPlayer made them
 const list = [], things = [], doors = []
 const names = new Map()
@@ -82,8 +80,21 @@ g = await join({ canvas, view: null, autopilot: state.bot, transport: state.tran
 globalThis.g = g // for the console
 scene = new Scene(g.ctx)
 killcam = new Killcam(g.ctx)
-ribbon = new Ribbon($("ribbon"))
-panel.attach(g)
+if (!g.config.truth && !g.config.local) state.ghost = 0 // this server does not show it
+const network = panel(g, {
+  title: "Meanwhile", into: $("panel"), ribbon: $("timeline"), open: true,
+  switches: [{
+    name: "truth", title: "The truth", help: "Yellow ghosts show where the server has everybody at this moment.",
+    on: !!state.ghost, disabled: !g.config.truth && !g.config.local, change: on => { state.ghost = +on; remember(state, g.settings) },
+  }],
+  changed: settings => remember(state, settings),
+})
+network.add($("sound"), "header")
+network.add($("lead"), "top")
+network.add($("acts"), "bottom")
+const controls = new Controls(g)
+const refused = state.profile && g.set("profile", state.profile)
+if (refused) controls.say(refused) // the address names a network that there is not
 canvas.focus({ preventScroll: true })
 
 try {
@@ -358,8 +369,6 @@ function draw(world) {
     set("got", `How ${killcam.name} got you, 2 s ago`)
   }
   $("stage").classList.toggle("aiming", pointer)
-  ribbon.draw(g.stats, g.packets, list)
-  panel.measure(g)
   if (me) $("handsbar").style.width = `${100 * busy}%`
   if (now - hudAt > 120) {
     hudAt = now
@@ -465,7 +474,8 @@ function hint(me) {
   if (state.bot !== g.autopilot) { // somebody took over from the bot, or gave back to it
     state.bot = g.autopilot
     takenAt = g.now
-    panel.remember()
+    remember(state, g.settings)
+    controls.show()
   }
   const touch = g.touch || matchMedia("(pointer: coarse)").matches
   const kind = !me ? "" : g.autopilot ? "bot" : g.now - takenAt < 9000 ? "keys" : ""

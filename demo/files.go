@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the page's files, to be served from the root of a site.
 //
-//go:embed index.html style.css arena.js chat.js killcam.js scene.js panel.js ribbon.js sound.js
+//go:embed index.html style.css address.js arena.js chat.js controls.js killcam.js scene.js sound.js
 var Files embed.FS

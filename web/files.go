@@ -1,5 +1,6 @@
 // Package web holds what a page loads to play: meanwhile.js, which a page imports and whose head is
-// the page's API; its modules in meanwhile/; the Worker transport.js; and a page for games that
+// the page's API; its modules in meanwhile/, and those of the panel, which a page loads when somebody
+// opens it, in meanwhile/panel/; the Worker transport.js; and a page for games that
 // bring only a game.js. docs/BRIDGE.md describes the calls between these scripts and the engine.
 package web
 
@@ -10,7 +11,7 @@ import (
 
 // Files are the files of the library, to be served from the root of a site.
 //
-//go:embed meanwhile.js meanwhile/*.js transport.js index.html
+//go:embed meanwhile.js meanwhile/*.js meanwhile/panel/*.js transport.js index.html
 var Files embed.FS
 
 // Modules returns the addresses of the scripts that a page loads when it imports meanwhile.js, from

@@ -96,6 +96,34 @@ export interface JoinOptions {
   transport?: "webtransport" | "websocket"
   settings?: Record<string, number | string>
   config?: string
+  /** false: the key F2 does not open the network panel. */
+  panel?: boolean
+}
+
+/** What the page says of its panel. */
+export interface PanelOptions {
+  /** Its heading; default: Network. */
+  title?: string
+  /** Where it stands, always open on wide screens. Default: over the right side of the page. */
+  into?: HTMLElement
+  /** Where the timelines stand, also while the panel is closed. Default: at the lower edge of the page, while it is open. */
+  ribbon?: HTMLElement
+  /** false: no button; F2 opens it. */
+  button?: boolean
+  /** Whether it opens at once. */
+  open?: boolean
+  /** Switches of the page's own, beside those of the engine. */
+  switches?: { name: string, title: string, help: string, on: boolean, disabled?: boolean, change: (on: boolean) => void }[]
+  /** Called after a setting has changed while the panel is open, with those that were ever set. */
+  changed?: (settings: Readonly<Record<string, number | string>>) => void
+}
+export interface Panel {
+  open(): Promise<void>
+  close(): void
+  toggle(): void
+  readonly opened: boolean
+  /** Adds an element of the page: beside the heading, below it, below the switches, or below all. The page's own styles hold there. */
+  add(element: HTMLElement, place?: "header" | "top" | "techniques" | "bottom"): void
 }
 
 export interface Camera {
@@ -191,6 +219,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   autopilot: boolean
   /** ID of the entity that a page which watches looks from; 0: it plays, or there is none yet. */
   follow: number
+  /** The settings that join() got or set() changed. */
+  readonly settings: Readonly<Record<string, number | string>>
   set(name: string, value: number | string | boolean): string
   /** Sends a message to the rules; returns "" or why nothing was sent. */
   send<M extends keyof NonNullable<T["messages"]>>(name: M, fields?: Partial<NonNullable<T["messages"]>[M]>): string
@@ -201,3 +231,6 @@ export interface Game<T extends GameTypes = GameTypes> {
 
 /** Connects the page to a game. An error's message is a sentence for the person in front of the page, who sees it too. */
 export function join<T extends GameTypes = GameTypes>(options: JoinOptions): Promise<Game<T>>
+
+/** Offers the network panel: a small button, and the key F2, which works without this call, too. It is fetched when it is opened. */
+export function panel(game: Game<any>, options?: PanelOptions): Panel

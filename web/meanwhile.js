@@ -73,3 +73,11 @@ export async function join(options) {
   }
   return /** @type {any} */ (g)
 }
+
+/**
+ * Offers the network panel of a game.
+ * @type {typeof import("./meanwhile.d.ts").panel}
+ */
+export function panel(game, options = {}) {
+  return /** @type {any} */ (game).opener.offer(options)
+}

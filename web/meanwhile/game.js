@@ -8,6 +8,7 @@ import { Input } from "./input.js"
 import { BRIDGE, Fields, World } from "./layout.js"
 import { Log, sendReport } from "./log.js"
 import { Notice, Sentence } from "./notice.js"
+import { Opener } from "./opener.js"
 import { Resume } from "./resume.js"
 import { Watch } from "./watch.js"
 import { Words } from "./words.js"
@@ -64,6 +65,13 @@ export class PageGame {
     this.keys = this.input.keys
     this.mouse = this.input.mouse
     this.watching = new Watch(this)
+    this.opener = new Opener(this)
+    /** Sees each frame after it was drawn, with its events: the panel, while it is open.
+     * @type {{frame(events: any[]): void, stale: boolean} | null} */
+    this.observer = null
+    /** The engine's settings, as far as the page has changed them.
+     * @type {Record<string, number | string>} */
+    this.settings = { ...options.settings }
     this.stopped = false
     this.playing = false
     this.driving = false // by the game's bot
@@ -120,7 +128,10 @@ export class PageGame {
    * @returns {string} "" or why it was refused
    */
   set(name, value) {
-    return this.call("setting", name, typeof value === "boolean" ? +value : value) || ""
+    const plain = typeof value === "boolean" ? +value : value, refused = this.call("setting", name, plain) || ""
+    if (!refused) this.settings[name] = plain
+    if (this.observer) this.observer.stale = true
+    return refused
   }
 
   /**
@@ -199,6 +210,7 @@ export class PageGame {
       await connection.joined
     } else this.notice.hide()
     this.playing = true
+    this.opener.begin()
     requestAnimationFrame(ms => this.frame(ms))
   }
 
@@ -390,6 +402,7 @@ export class PageGame {
     ctx.restore()
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
     this.input.draw(ctx)
+    this.observer?.frame(events)
   }
 
   /** Says when nothing arrives, and for a moment after it has ended for how long nothing did. */
@@ -420,6 +433,7 @@ export class PageGame {
     this.words.giveUp("You have left.")
     this.input.stop()
     this.watching.end()
+    this.opener.end()
     setTimeout(() => this.connection?.worker.terminate(), GOODBYE_MS) // its last datagram is still on the way to the Worker
   }
 }

@@ -25,6 +25,7 @@ func serve(t *testing.T) string {
 	for _, name := range web.Modules() {
 		mux.Handle(name, http.FileServerFS(web.Files))
 	}
+	mux.Handle("/meanwhile/panel/", http.FileServerFS(web.Files))
 	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir("../web/testdata"))))
 	mux.HandleFunc("/arena/map.json", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, "../web/testdata/map.json")
@@ -42,7 +43,7 @@ func near(p *browser.Page, name string, r, g, b int) (n int) {
 	img := p.Screenshot(name)
 	for y := range img.Bounds().Max.Y - 110 {
 		for x := range img.Bounds().Max.X {
-			if x > 950 {
+			if x > 900 {
 				break
 			}
 			cr, cg, cb, _ := img.At(x, y).RGBA()
@@ -117,13 +118,16 @@ func TestArena(t *testing.T) {
 			t.Errorf("setting %s is %v, want %v", name, settings[name], want)
 		}
 	}
-	if got := p.Text("label[for=delay] output"); got != "110 ms" {
-		t.Errorf("the slider reads %q", got)
+	p.WaitFor(inPanel + `?.querySelector("[data-setting=delayMs]")`)
+	var reads string
+	p.Eval(inPanel+`.querySelector("[data-setting=delayMs]").closest("label").innerText`, &reads)
+	if reads != "Delay\n110 ms" {
+		t.Errorf("the slider reads %q", reads)
 	}
 
 	// The panel shows measurements even if the engine knew the server's time before the first
 	// frame.
-	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
+	p.WaitFor(inPanel + ".querySelector('.measure b').textContent !== ''")
 
 	// Each line shows its measurement in its own unit.
 	p.Eval(`{
@@ -135,11 +139,11 @@ func TestArena(t *testing.T) {
 		0
 	}`, nil)
 	p.WaitFor(`(() => {
-		const want = { "Playout delay": "123 ms", "target": "116 ms", "Newest record": "78 ms old", "Clock error": "± 3.5 ms",
-			"Command lead": "41 ms", "Correction": "3 cm", "Round trip": "36 ms",
-			"Hitches": "5", "single stalls": "7", "Down": "100 kbit/s", "Up": "20 of 40 kbit/s" }
-		const lines = [...document.querySelectorAll(".measure")]
-		const rows = lines.map(r => [r.firstChild.textContent, r.querySelector("b").textContent])
+		const want = { "How late others are drawn": "123 ms", "the least that works": "116 ms", "Newest record": "78 ms old",
+			"Stalls": "5", "single stalls": "7", "Clock error": "± 3.5 ms", "How early you send": "41 ms",
+			"Correction": "3 cm", "Round trip": "36 ms", "Received": "100 kbit/s", "Sent": "20 of 40 kbit/s" }
+		const lines = [...` + inPanel + `.querySelectorAll(".measure")]
+		const rows = lines.map(r => [r.querySelector(".name").textContent, r.querySelector("b").textContent])
 		const wrong = rows.filter(([name, text]) => text !== want[name]).map(r => r.join(": "))
 		if (rows.length !== Object.keys(want).length) wrong.push(rows.length + " lines")
 		if (wrong.length) throw new Error(wrong.join("; "))
@@ -149,7 +153,7 @@ func TestArena(t *testing.T) {
 
 	// The other way round: a preset and a switch change the engine and the address.
 	p.Eval(fmt.Sprintf(preset, "Train"), nil)
-	p.Click("#predict")
+	p.Eval(fmt.Sprintf(control, "predict"), nil)
 	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6")
 	p.WaitFor("arena.settings.predict === 1")
 	var query string
@@ -161,8 +165,8 @@ func TestArena(t *testing.T) {
 	if n := near(p, "plain", 0xe8, 0xb3, 0x39); n > 0 {
 		t.Errorf("%d yellow pixels without the ghost", n)
 	}
-	p.Click("#ghost")
-	p.WaitFor("document.getElementById('ghost').checked")
+	p.Eval(fmt.Sprintf(control, "truth"), nil)
+	p.WaitFor("location.search.includes('ghost=1')")
 	for end := time.Now().Add(30 * time.Second); ; { // drawn with the next truth
 		if n := near(p, "ghost", 0xe8, 0xb3, 0x39); n >= 30 {
 			break
@@ -220,7 +224,7 @@ func TestArena(t *testing.T) {
 			t.Errorf("at %v: %s", size, tight)
 		}
 		var over int
-		if p.Eval("panel.scrollHeight - panel.clientHeight", &over); over > 0 {
+		if p.Eval(overflow, &over); over > 0 {
 			t.Errorf("at %v the panel is %d pixels too high", size, over)
 		}
 	}
@@ -238,9 +242,9 @@ func TestArena(t *testing.T) {
 
 	// Small screens have the panel behind a button.
 	p.Resize(390, 844)
-	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'hidden' && g.width === 390")
-	p.Click("#panelbutton")
-	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
+	p.WaitFor(inPanel + ".querySelector('.panel').hidden && g.width === 390")
+	p.Click(".meanwhile-panel-button")
+	p.WaitFor("!" + inPanel + ".querySelector('.panel').hidden")
 	var tight string
 	if p.Eval(tightness, &tight); tight != "" {
 		t.Errorf("on a telephone: %s", tight)
@@ -251,18 +255,29 @@ func TestArena(t *testing.T) {
 	p.Screenshot("phone")
 }
 
-// preset clicks a button of the panel by its text.
-const preset = `[...document.querySelectorAll("#presets button")].find(b => b.textContent === %q).click()`
+// inPanel is an expression of the page: what the panel consists of.
+const inPanel = `document.querySelector(".meanwhile-panel")?.shadowRoot`
+
+// preset clicks a button of the panel by its text, control a switch by its setting.
+const (
+	preset  = `[...` + inPanel + `.querySelectorAll(".presets button")].find(b => b.textContent === %q).click()`
+	control = inPanel + `.querySelector("[data-setting=%s]").click()`
+)
+
+// overflow is an expression of the page: by how many pixels the panel is too high.
+const overflow = `(e => e.scrollHeight - e.clientHeight)(` + inPanel + `.querySelector(".panel"))`
 
 // tightness is an expression of the page: which texts of the panel cross its right edge or overlap
-// the next line.
+// the next line, or are too small to read.
 const tightness = `(() => {
-	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
-	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
+	const root = ` + inPanel + `, right = root.querySelector(".panel").getBoundingClientRect().right, bad = []
+	const texts = ".presets button, .switch, .pick, .slide, .measure b, .measure .name, .legend"
+	for (const e of root.querySelectorAll(texts)) {
 		const box = e.getBoundingClientRect()
 		if (box.right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
+		if (parseFloat(getComputedStyle(e).fontSize) < 12) bad.push(e.innerText + " is too small")
 	}
-	const rows = [...document.querySelectorAll(".measure")]
+	const rows = [...root.querySelectorAll(".measure")]
 	const bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
 	for (let i = 1; i < rows.length; i++) {
 		const { top } = rows[i].firstChild.getBoundingClientRect()
@@ -368,11 +383,11 @@ func TestMeasures(t *testing.T) {
 	p := browser.New(t) // after the site, so that it is closed before it
 	p.Open(url)
 	p.Eval(`(window.measure = name => {
-		const row = [...document.querySelectorAll(".measure")].find(r => r.firstChild.textContent === name)
-		return row.querySelector("b").textContent
+		const rows = [...`+inPanel+`?.querySelectorAll(".measure") ?? []]
+		return rows.find(r => r.querySelector(".name").textContent === name)?.querySelector("b").textContent ?? ""
 	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
 	p.WaitFor("globalThis.g?.me && g.world.player.length === 8")
-	p.WaitFor("number('Playout delay') > 0 && number('Clock error') > 0")
+	p.WaitFor("number('How late others are drawn') > 0 && number('Clock error') > 0")
 	// On the server's own machine they are small, apart from what a busy machine adds to round
 	// trips and to the path down.
 	p.Eval(`{
@@ -384,23 +399,23 @@ func TestMeasures(t *testing.T) {
 		}
 	}`, nil)
 	p.WaitLonger(`number("Clock error") < Math.max(8, g.stats.rttMs) &&
-		Math.max(number("Playout delay"), number("target")) < 250 + slowest`, 5*time.Minute)
+		Math.max(number("How late others are drawn"), number("the least that works")) < 250 + slowest`, 5*time.Minute)
 	for name, unit := range map[string]string{
-		"Playout delay": " ms", "target": " ms", "Newest record": " ms old", "Clock error": " ms", "Command lead": " ms",
-		"Round trip": " ms", "Correction": " cm", "Down": " kbit/s", "Up": " kbit/s",
+		"How late others are drawn": " ms", "the least that works": " ms", "Newest record": " ms old", "Clock error": " ms",
+		"How early you send": " ms", "Round trip": " ms", "Correction": " cm", "Received": " kbit/s", "Sent": " kbit/s",
 	} {
 		var got string
 		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); !strings.HasSuffix(got, unit) || len(got) == len(unit) {
 			t.Errorf("%s reads %q, want a number of%s", name, got, unit)
 		}
 	}
-	for _, name := range []string{"Hitches", "single stalls"} {
+	for _, name := range []string{"Stalls", "single stalls"} {
 		var got string
 		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); strings.Trim(got, "0123456789") != "" || got == "" {
 			t.Errorf("%s reads %q, want a count", name, got)
 		}
 	}
-	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
+	p.WaitFor("measure('Received').includes(' of ')") // what the server takes the path to carry
 
 	// The whole panel is visible with the engine's list of networks, too.
 	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}} {
@@ -414,7 +429,7 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("at %v: %s", size, tight)
 		}
 		var over int
-		if p.Eval("panel.scrollHeight - panel.clientHeight", &over); over > 0 {
+		if p.Eval(overflow, &over); over > 0 {
 			t.Errorf("at %v the panel is %d pixels too high", size, over)
 		}
 	}
@@ -426,7 +441,7 @@ func TestMeasures(t *testing.T) {
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
 	// Measurements of the path before take a while to lose their weight.
 	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute)
-	p.WaitFor("number('Playout delay') > 170 && number('target') > 170")
+	p.WaitFor("number('How late others are drawn') > 170 && number('the least that works') > 170")
 	var ages int
 	p.Eval(`new Promise(done => {
 		const seen = new Set(), timer = setInterval(() => {
@@ -502,7 +517,7 @@ func TestMeasures(t *testing.T) {
 
 	// A fixed playout delay is a setting like the others.
 	p.Eval(`{
-		const select = document.getElementById("playout")
+		const select = `+inPanel+`.querySelector("[data-setting=playoutMs]")
 		select.value = 200
 		select.dispatchEvent(new Event("input", { bubbles: true }))
 	}`, nil)
@@ -512,5 +527,5 @@ func TestMeasures(t *testing.T) {
 		` && location.search === "?profile=moon"`)
 	p.Open(url + "?playout=350")
 	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1")
-	p.WaitFor("document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
+	p.WaitFor(inPanel + "?.querySelector('[data-setting=playoutMs]').selectedOptions[0].text.includes('lobby')")
 }

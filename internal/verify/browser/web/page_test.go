@@ -41,7 +41,7 @@ func (s *site) count(path string) *atomic.Int32 {
 func newSite(t *testing.T) *site {
 	s := &site{config: local, mux: http.NewServeMux(), counts: map[string]*atomic.Int32{}}
 	lib := http.FileServerFS(web.Files)
-	for _, name := range append(web.Modules(), "/transport.js", "/{$}") {
+	for _, name := range append(web.Modules(), "/transport.js", "/meanwhile/panel/", "/{$}") {
 		s.mux.Handle(name, lib)
 	}
 	for url, file := range map[string]string{

@@ -27,6 +27,7 @@ export class Bridge {
   tick() {}
   setting() { return "" }
   leave() {}
+  desyncs() { return "[]" }
   texts() { return JSON.stringify(this.strings) }
 
   me(into) {
