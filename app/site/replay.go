@@ -2,6 +2,7 @@ package site
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,8 @@ type replayFlags struct {
 	Kbit        int           `help:"What if: send each player at most so many kbit/s."`
 	Rewind      time.Duration `help:"What if: judge shots by pictures at most so much older than the path asks for."`
 	RewindTotal time.Duration `help:"What if: judge shots by pictures at most so old."`
+	Against     string        `placeholder:"PROGRAM" help:"What if: compare with PROGRAM, which has the rules that recorded it."`
+	States      bool          `hidden:"" help:"Print whole worlds, for --against."`
 
 	pageFlags
 }
@@ -87,14 +90,9 @@ func Replay(
 	if r.file.Torn != nil {
 		fmt.Fprintln(stderr, Sentence(name, fmt.Errorf("the end is missing: %w", r.file.Torn)))
 	}
-	if b := r.file.Header.Build; b != "" && b != host.Build() {
-		fmt.Fprintf(
-			stderr,
-			"%s: it was recorded by another build of the program, %s; this one is %s\n",
-			name,
-			b,
-			host.Build(),
-		)
+	if r.changed {
+		fmt.Fprintf(stderr, "%s: it was recorded by build %s of the program, and this is build %s: their rules may differ\n",
+			name, r.file.Header.Build, host.Build())
 	}
 	if err = r.run(ctx); err != nil {
 		out.Flush()
@@ -114,6 +112,12 @@ type replay struct {
 	first     clock.Tick
 	out       *bufio.Writer
 	page      *playback // of the player who reported; nil: nobody did
+
+	// changed says that another build recorded it, so that its rules may differ: a what-if.
+	changed bool
+	differs *journal.Tick // the first tick that is not as it was recorded
+	before  *against      // what recorded it; nil: not asked for
+	compare comparison    // of what was recorded, or real, with real or other
 
 	totals   [2]totals
 	parted   *journal.Tick // the first tick in which other sent something else
@@ -189,9 +193,17 @@ func openReplay(
 	if r.page != nil {
 		r.page.room = f
 	}
-	if r.real, err = journal.NewReplay(rules, f); err != nil {
+	b := f.Header.Build
+	r.changed = o.Against != "" || b != "" && b != host.Build()
+	if r.changed {
+		r.real, err = journal.WhatIf(rules, f, journal.Tuning{})
+	} else {
+		r.real, err = journal.NewReplay(rules, f)
+	}
+	if err != nil {
 		return nil, err
 	}
+	r.compare = comparison{rules: rules, print: r.print}
 	var last clock.Tick
 	r.first, last, _ = f.Ends()
 	if r.at, err = r.moment("--at", o.At, r.first); err != nil {
@@ -206,6 +218,9 @@ func openReplay(
 	if r.at < r.first || r.until > last || r.at > r.until {
 		return nil, fmt.Errorf("the journal has the ticks %d to %d, %v; from %d to %d is asked for", r.first, last,
 			(time.Duration(last-r.first) * r.real.Server.Period()).Round(time.Millisecond), r.at, r.until)
+	}
+	if o.changes() && o.Against != "" {
+		return nil, errors.New("--against compares rules: it does not go with other settings")
 	}
 	if o.changes() {
 		r.other, err = journal.WhatIf(rules, f,
@@ -240,10 +255,24 @@ func (r *replay) run(ctx context.Context) error {
 		return err
 	}
 	r.from = r.real.Server.Now()
+	r.compare.from = r.from
+	if r.o.Against != "" {
+		var err error
+		if r.before, err = startAgainst(ctx, r.compare.rules, r.o.Against, r.o.File, start+1, r.until); err != nil {
+			return err
+		}
+		defer r.before.stop()
+	}
 	for r.real.Server.Tick() < r.until && ctx.Err() == nil {
 		if err := r.step(); err != nil {
 			return err
 		}
+	}
+	if err := r.before.end(); err != nil {
+		return err
+	}
+	if r.o.States {
+		return r.difference()
 	}
 	if r.o.At != "" || r.o.Step || r.o.Until != "" && r.shows() {
 		if !r.o.Step && !r.show() {
@@ -253,15 +282,23 @@ func (r *replay) run(ctx context.Context) error {
 		if r.real.Differs != nil {
 			return r.real.Differs
 		}
-		if r.o.At != "" && r.other == nil {
+		if r.o.At != "" && r.other == nil && r.before == nil {
 			return ctx.Err()
 		}
 	}
 	r.summary(time.Since(began))
-	if r.real.Differs != nil {
+	return cmp.Or(r.difference(), ctx.Err())
+}
+
+// difference returns an error if the replay is not what was recorded.
+func (r *replay) difference() error {
+	switch {
+	case r.differs == nil:
+		return nil
+	case r.real.Differs != nil:
 		return r.real.Differs
 	}
-	return ctx.Err()
+	return fmt.Errorf("the replay by this build differs from what was recorded from tick %d on", r.differs.Tick)
 }
 
 func (r *replay) shows() bool { return r.o.All || len(r.o.Entity) > 0 || len(r.o.Player) > 0 }
@@ -289,17 +326,28 @@ func (r *replay) step() error {
 		return err
 	}
 	if r.from == 0 {
-		r.from = t.Time
+		r.from, r.compare.from = t.Time, t.Time
 	}
 	r.to = t.Time
 	r.computed++
 	r.totals[0].add(t)
+	if !t.Same && r.differs == nil {
+		r.differs = &t
+	}
+	if t.Again && !r.o.States {
+		r.print(map[string]any{"what_if": "again", "tick": t.Tick},
+			"tick %d  the room was restored, or a part was not recorded: the replay goes on with the recorded world", t.Tick)
+	}
+	if err := r.worlds(); err != nil {
+		return err
+	}
 	if r.other != nil {
 		u, err := r.other.Step()
 		if err != nil {
 			return fmt.Errorf("with the other settings: %w", err)
 		}
 		r.totals[1].add(u)
+		r.compare.add(stateOf(r.real.Server, r.real.Events), stateOf(r.other.Server, r.other.Events))
 		if r.parted == nil && u.Sum != t.Sum {
 			r.parted = &u
 		}
@@ -309,6 +357,29 @@ func (r *replay) step() error {
 		if r.shows() {
 			r.show()
 		}
+	}
+	return nil
+}
+
+// worlds compares the world with the recorded one, where that is known, and prints it for another
+// program.
+func (r *replay) worlds() error {
+	srv := r.real.Server
+	switch {
+	case r.o.States:
+		return json.NewEncoder(r.out).Encode(stateOf(srv, r.real.Events))
+	case r.before != nil:
+		was, err := r.before.next()
+		if err != nil {
+			return err
+		}
+		r.compare.add(was, stateOf(srv, r.real.Events))
+	case r.changed && r.differs != nil && r.other == nil:
+		was, err := r.real.Recorded()
+		if err != nil || was == nil {
+			return err
+		}
+		r.compare.add(stateOf(was, nil), stateOf(srv, nil))
 	}
 	return nil
 }
@@ -383,28 +454,38 @@ func (r *replay) summary(took time.Duration) {
 	h := &r.file.Header
 	span := r.to.Sub(r.from)
 	speed := float64(span) / float64(max(took, 1))
-	same := r.real.Differs == nil
+	same := r.differs == nil
 	r.print(map[string]any{"game": h.Game, "room": h.Settings.Room, "started": h.Started, "build": h.Build,
 		"ticks": r.computed, "span_s": span.Seconds(), "same": same, "datagrams": r.totals[0].datagrams,
 		"bytes": r.totals[0].bytes, "faults": r.totals[0].faults, "speed": speed},
 		"%s, room %q, %d ticks, %v: %d datagrams of %d bytes, %d faults; %.0f times real time", h.Game, h.Settings.Room,
 		r.computed, span.Round(time.Millisecond), r.totals[0].datagrams, r.totals[0].bytes, r.totals[0].faults, speed)
-	if r.other == nil {
+	switch {
+	case r.other == nil:
+		if r.changed && r.differs != nil {
+			r.rulesDiffer()
+		}
 		return
-	}
-	if r.parted == nil {
+	case r.parted == nil:
 		r.print(map[string]any{"what_if": "same"}, "with the other settings every datagram is the same")
 		return
 	}
 	r.print(map[string]any{"what_if": "differs", "tick": r.parted.Tick, "datagrams": r.totals[1].datagrams,
 		"bytes": r.totals[1].bytes}, "with the other settings the first other tick is %d; %d datagrams of %d bytes",
 		r.parted.Tick, r.totals[1].datagrams, r.totals[1].bytes)
-	for _, id := range r.real.Server.Players(nil) {
-		a, _ := r.real.Server.Stats(id)
-		b, _ := r.other.Server.Stats(id)
-		r.print(map[string]any{"what_if": "player", "player": id, "was": a, "is": b},
-			"player %d  judged %d, %d  clamped %d, %d  agreed %d, %d  disagreed %d, %d", id, a.Judged, b.Judged, a.Clamped,
-			b.Clamped, a.Agreed, b.Agreed, a.Disagreed, b.Disagreed)
+	r.compare.end()
+}
+
+// rulesDiffer prints what other rules than the recorded ones change.
+func (r *replay) rulesDiffer() {
+	r.print(map[string]any{"what_if": "differs", "tick": r.differs.Tick, "time_s": r.since(r.differs.Time)},
+		"with the rules of this build the first other tick is %d, %.3f s in", r.differs.Tick, r.since(r.differs.Time))
+	if r.compare.is != nil {
+		r.compare.end()
+	}
+	if r.before == nil {
+		r.print(map[string]any{"what_if": "checkpoints"},
+			"compared at the checkpoints of the log alone; --against PROGRAM, what recorded it, compares every tick")
 	}
 }
 

@@ -24,6 +24,9 @@ import (
 const serving = "SITE_TEST_SERVES"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(replaying) != "" && len(os.Args) > 1 && os.Args[1] == "replay" {
+		os.Exit(replayZap())
+	}
 	if state := os.Getenv(serving); state != "" {
 		serve := serveWith
 		if os.Getenv(keeping) != "" {

@@ -109,10 +109,10 @@ func (h *Header) check(rules *game.Rules) error {
 			b = is[i]
 		}
 		if a != b {
-			return fmt.Errorf("journal: it is of other rules of %s: it has %q where this program has %q", h.Game, a, b)
+			return fmt.Errorf("journal: it is of another schema of %s: it has %q where this program has %q", h.Game, a, b)
 		}
 	}
-	return fmt.Errorf("journal: it is of other rules of %s", h.Game)
+	return fmt.Errorf("journal: it is of another schema of %s", h.Game)
 }
 
 func lines(s string) []string {
@@ -194,6 +194,8 @@ type File struct {
 	// Torn says where the journal, or one of its parts, ends before its bytes do; nil: nowhere.
 	Torn   error
 	chunks []span
+
+	revived bool // by the header before the next chunk
 }
 
 // A span is a chunk in a File.
@@ -202,6 +204,8 @@ type span struct {
 	tick clock.Tick
 	time clock.Time
 	b    []byte // head and compressed payload
+	// revived marks the checkpoint of a world that was restored after a crash.
+	revived bool
 }
 
 // Parse reads a journal: one file, or the files of a room in their order, each of which begins with
@@ -254,6 +258,7 @@ func (f *File) part(b []byte, first bool) (sound int, err error) {
 			err = fmt.Errorf("%w: no header begins it", ErrMalformed)
 		case s.kind == KindCheckpoint || begun:
 			begun = true
+			s.revived, f.revived = f.revived, false
 			f.chunks = append(f.chunks, s)
 		}
 		if err != nil {
@@ -316,7 +321,7 @@ func (f *File) header(s span) error {
 	if f.Header.Format != "" {
 		h.Started = f.Header.Started
 	}
-	f.Header = h
+	f.Header, f.revived = h, h.Restarts > 0
 	return nil
 }
 

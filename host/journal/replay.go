@@ -27,6 +27,8 @@ type Replay struct {
 	Server *server.Server
 	// Notes are the newest of Server.Note.
 	Notes map[server.PlayerID][]byte
+	// Events counts the events of each kind in all ticks that were computed so far.
+	Events []uint64
 	// Differs is the first tick whose result was not the recorded one; nil: none so far.
 	Differs *Difference
 
@@ -41,6 +43,7 @@ type Replay struct {
 	calls calls            // Server, or what records it
 	put   func(Chunk) bool // see Again; nil: nothing is recorded
 	again *Server
+	other bool // rules or settings may be others than those of the recording; see WhatIf
 	tuned *Tuning
 	was   Tuning // the recorded settings, where tuned is set
 }
@@ -73,6 +76,8 @@ type Tick struct {
 	Bytes     int
 	Received  int    // datagrams
 	Sum       uint64 // of all that was sent, and in some ticks of the world
+	Same      bool   // Sum is the recorded one
+	Again     bool   // a what-if went on with the recorded world, as WhatIf describes
 	Faults    []error
 }
 
@@ -118,12 +123,17 @@ func Again(rules *game.Rules, f *File, put func(Chunk) bool) (*Replay, error) {
 // Checkpoint makes a checkpoint of what Again records.
 func (r *Replay) Checkpoint() error { return r.again.Checkpoint() }
 
-// WhatIf returns a Replay with other settings. Its ticks differ from what was recorded; that is no
-// Difference.
+// WhatIf returns a Replay with other settings, or rules that have changed since: a zero Tuning
+// changes no setting. Its ticks differ from what was recorded; that is no Difference. Checkpoints
+// on its way do not replace its world, but for the one after a crash or a gap: what happened to the
+// world there is in no entry. Tick.Again says so.
 func WhatIf(rules *game.Rules, f *File, t Tuning) (*Replay, error) {
 	r, err := NewReplay(rules, f)
 	if err != nil {
 		return nil, err
+	}
+	if r.other = true; t == (Tuning{}) {
+		return r, nil
 	}
 	was := r.cfg
 	was.Budget = cmp.Or(was.Budget, server.DefaultBudget)
@@ -136,6 +146,22 @@ func WhatIf(rules *game.Rules, f *File, t Tuning) (*Replay, error) {
 		return nil, err
 	}
 	return r, r.fresh()
+}
+
+// Recorded returns the world that was recorded at the newest tick, for reading, where the file has
+// a checkpoint of it; nil: it has none.
+func (r *Replay) Recorded() (*server.Server, error) {
+	if len(r.in.b) > 0 || r.next >= len(r.f.chunks) {
+		return nil, nil
+	}
+	s := r.f.chunks[r.next]
+	if s.kind != KindCheckpoint || s.tick != r.Server.Tick() || s.revived {
+		return nil, nil
+	}
+	was := Replay{f: &File{}, rules: r.rules, cfg: r.cfg, form: r.form}
+	err := was.thaw(s)
+	r.form = was.form
+	return was.Server, err
 }
 
 // tune changes limits that were those of the recorded settings.
@@ -160,6 +186,9 @@ func (r *Replay) fresh() (err error) {
 		r.Server.Retune(r.tuned.Budget, r.tuned.Rewind, r.tuned.RewindTotal)
 	}
 	r.calls = r.Server
+	if r.Events == nil {
+		r.Events = make([]uint64, len(r.rules.Events))
+	}
 	if err == nil && r.put != nil {
 		r.again = Record(r.Server, r.cfg, Header{}, nil, r.put)
 		r.again.begin()
@@ -263,7 +292,7 @@ func (r *Replay) Step() (t Tick, err error) {
 	}()
 	for {
 		for len(r.in.b) == 0 {
-			if err := r.load(); err != nil {
+			if err := r.load(&t); err != nil {
 				return t, err
 			}
 		}
@@ -279,13 +308,17 @@ func (r *Replay) Step() (t Tick, err error) {
 }
 
 // load begins the next chunk.
-func (r *Replay) load() error {
+func (r *Replay) load(t *Tick) error {
 	if r.next >= len(r.f.chunks) {
 		return io.EOF
 	}
 	s := r.f.chunks[r.next]
 	r.next++
 	if s.kind == KindCheckpoint { // also where the replay is: after a crash players were suspended in it
+		if r.other && s.tick == r.Server.Tick() && !s.revived {
+			return nil
+		}
+		t.Again = r.other && r.Server.Tick() > 0
 		return r.thaw(s)
 	}
 	p, err := s.payload()
@@ -448,10 +481,13 @@ func (r *Replay) encode(t *Tick, encoded bool, want uint64) {
 			t.Bytes += len(data)
 		}
 	}
-	if sum = sumTick(srv, sum); sum != want && r.Differs == nil && r.tuned == nil {
+	sum = sumTick(srv, sum)
+	if t.Sum, t.Same = sum, sum == want; !t.Same && !r.other && r.Differs == nil {
 		r.Differs = &Difference{t.Tick, t.Time, sum, want}
 	}
-	t.Sum = sum
+	for i := range srv.Engine().Events() {
+		r.Events[srv.Engine().Events()[i].Event]++
+	}
 }
 
 // end completes a tick.
