@@ -38,7 +38,7 @@ type replayFlags struct {
 	Kbit        int           `help:"What if: send each player at most so many kbit/s."`
 	Rewind      time.Duration `help:"What if: judge shots by pictures at most so much older than the path asks for."`
 	RewindTotal time.Duration `help:"What if: judge shots by pictures at most so old."`
-	Against     string        `placeholder:"PROGRAM" help:"What if: compare with PROGRAM, which has the rules that recorded it."`
+	Against     string        `placeholder:"PROGRAM" help:"What if: compare with PROGRAM, which recorded it."`
 	States      bool          `hidden:"" help:"Print whole worlds, for --against."`
 
 	pageFlags
