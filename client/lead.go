@@ -75,6 +75,7 @@ type Lead struct {
 	floor   [2]time.Duration        // least transit: of the last one to two spans of leadFloor; of the present one
 	floorAt time.Duration           // age at which the present span began
 	synced  bool                    // the server has reported
+	anew    bool                    // the next report is the first about another path
 	at      clock.Time              // of the newest report
 	age     time.Duration           // since the first report, without pauses
 	shift   estimate.Shift          // notices another path
@@ -179,7 +180,10 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 		return // before it was made: a clock was set since
 	}
 	if !l.synced {
-		l.synced, l.floor, l.at = true, [2]time.Duration{took, took}, at
+		l.synced, l.anew, l.at = true, true, at
+	}
+	if l.anew {
+		l.anew, l.shift, l.floor = false, estimate.Shift{}, [2]time.Duration{took, took}
 	}
 	l.age += min(max(at.Sub(l.at), 0), leadPause)
 	l.at = at
@@ -214,6 +218,12 @@ func (l *Lead) FasterPath() {
 	if l.age-l.began >= leadLearns {
 		l.anotherPath(0)
 	}
+}
+
+// startAnew says that commands go over another path from now on, of which nothing is known.
+func (l *Lead) startAnew() {
+	l.anotherPath(0)
+	l.anew = true
 }
 
 // anotherPath forgets what was known of the path, as commands go another way now. The least time

@@ -2,6 +2,7 @@ package client
 
 import (
 	"meanwhile/internal/fault"
+	"meanwhile/netcode/rate"
 	"meanwhile/session"
 )
 
@@ -20,6 +21,17 @@ func (c *Client) Resume(w session.Welcome) error {
 	c.time.anotherPath()
 	c.down.echoed, c.down.mustAck = false, true
 	return nil
+}
+
+// AnotherPath says that packets come and go over another path from now on, as where the network of
+// a phone has changed: what was learned of the path before is forgotten. Without it a client finds
+// that out, which takes seconds.
+func (c *Client) AnotherPath() {
+	t := &c.time
+	t.rtt, t.down = rate.RTT{}, rate.OneWay{}
+	t.lead.startAnew()
+	t.play.AnotherPath()
+	c.up.restart(t.now)
 }
 
 // anotherPath forgets what was known of the path, and says again what the server forgot meanwhile.

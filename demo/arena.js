@@ -67,6 +67,8 @@ const EVENTS = {
 const $ = id => document.getElementById(id)
 const state = readAddress()
 const canvas = $("view")
+const SIMULATED = new Set(["delayMs", "jitterMs", "lossPct", "profile"])
+const SETTLED_MS = 150
 const EYE = 1.22 // metres from the feet to where a standing player shoots from
 
 const sound = new Sound()
@@ -120,10 +122,25 @@ for (const [name, happened] of Object.entries(EVENTS)) {
     sound.takeBack(e.key)
   }
 }
+startAnew()
 const chat = new Chat(g, canvas)
 g.command = command
 g.draw = draw
 buildSlots()
+
+/** Another simulated network is another path: client and server learn what it carries from the start, on a new connection. */
+function startAnew() {
+  const known = settingsOf(state), set = g.set.bind(g)
+  let timer = 0
+  g.set = (name, value) => {
+    const refused = set(name, value)
+    if (refused || !SIMULATED.has(name) || known[name] === value) return refused
+    known[name] = value
+    clearTimeout(timer)
+    timer = setTimeout(() => g.connection?.change(), SETTLED_MS) // a slider that is dragged changes it many times
+    return ""
+  }
+}
 
 // ---- Commands ----------------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ type Ages struct {
 	held    time.Duration // by the sender, the next arrival
 	path    least         // without what the sender held
 	shift   Shift
+	anew    bool          // the next arrival is the first over another path
 	more    time.Duration // by which the least transit rose with the newest arrival
 	another bool          // the newest arrival showed another path
 }
@@ -84,6 +85,9 @@ func (a *Ages) Another() (more time.Duration, another bool) { return a.more, a.a
 // look finds out whether a packet that was under way for d came over another path.
 func (a *Ages) look(now clock.Time, d time.Duration) {
 	a.more, a.another = 0, false
+	if a.anew {
+		a.path, a.floors, a.shift, a.anew = least{}, least{}, Shift{}, false
+	}
 	if floor, any := a.path.find(); any {
 		if a.more, a.another = a.shift.Observe(now, d-floor); a.more > 0 {
 			d = floor + a.more
@@ -133,6 +137,10 @@ func (l *least) observe(now clock.Time, d time.Duration) {
 		l.parts[i], l.filled[i] = d, true
 	}
 }
+
+// AnotherPath says that what arrives from now on comes over another path. The floor stays until
+// something does.
+func (a *Ages) AnotherPath() { a.anew, a.skip = true, true }
 
 // Reset forgets everything, for a new path or a clock that was set.
 func (a *Ages) Reset() { *a = Ages{} }

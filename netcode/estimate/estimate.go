@@ -154,6 +154,14 @@ func (e *Estimator) Another(more time.Duration) {
 	}
 }
 
+// Anew forgets what was learned, as Another does, where nothing is known of the other path. The
+// target is the first one until the first blocks of values have shown what the path needs, and
+// grows with each value above it.
+func (e *Estimator) Anew() {
+	e.reset()
+	e.typical, e.settles, e.slower = e.cfg.Interval, resettled, true
+}
+
 // Observe records one value x, seen at now: how long, above the floor, nothing newer was there.
 // Values above MaxTarget are outages. They are counted and not learned, and of the hitches reported
 // since the last value only one moves the price, at a sixteenth. Negative values count as 0. A now

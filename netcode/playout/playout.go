@@ -171,6 +171,14 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	c.stall.End()
 }
 
+// AnotherPath says that what arrives from now on comes over another path, of which nothing is known.
+// What is left of the delay of the path before shrinks fast.
+func (c *Clock) AnotherPath() {
+	c.another = true
+	c.ages.AnotherPath()
+	c.est.Anew()
+}
+
 // FasterPath reports whether the newest arrival showed that packets come over another path, whose
 // floor is lower.
 func (c *Clock) FasterPath() bool {

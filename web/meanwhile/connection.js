@@ -151,6 +151,15 @@ export class Connection {
     this.receive({ did: "lost", n: this.n, reason: "nothing arrived any more" })
   }
 
+  /** Opens another connection in place of the open one, since the path is another: client and server learn anew what it carries. */
+  change() {
+    if (!this.transport) return
+    this.worker.postMessage({ do: "close" })
+    this.transport = this.game.transport = ""
+    this.game.call("lost", clock())
+    this.again("the path is another", 0)
+  }
+
   /** Handles a message of the Worker; transport.js lists them.
    * @param {any} message */
   receive(message) {

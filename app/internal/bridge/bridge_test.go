@@ -515,6 +515,38 @@ func TestMeasures(t *testing.T) {
 	}
 }
 
+// Who chooses another network starts anew on it: two seconds after a bad one was switched off, others
+// are drawn as on a path of which nothing is known, and soon as before.
+func TestBadNetworkIsForgotten(t *testing.T) {
+	for _, bad := range offered {
+		t.Run(bad.name, func(t *testing.T) {
+			w := newWorld(t, &zap.Game)
+			p := w.page("ann", nil)
+			stroll := func([]float64) []float64 {
+				return []float64{math.Sin(p.now() / 300), math.Cos(p.now() / 700), 0, 0}
+			}
+			p.input, w.page("bob", nil).input = stroll, stroll
+			w.run(20 * time.Second)
+			near := p.stats["delayMs"]
+			p.SetText("profile", bad.name)
+			w.run(5 * time.Second) // later the server sends less, until the page connects anew
+			worse, lead := p.stats["delayMs"], p.stats["leadMs"]
+			p.SetText("profile", "")
+			w.run(2 * time.Second)
+			if got := p.stats["delayMs"]; got > 150 || worse < near+30 {
+				t.Errorf("2 s after %s others are drawn %v ms late; before %v, on it %v", bad.name, got, near, worse)
+			}
+			if got := p.stats["leadMs"]; got > max(lead/2, 100) {
+				t.Errorf("2 s after %s the lead is %v ms; on it %v", bad.name, got, lead)
+			}
+			w.run(4 * time.Second)
+			if got := p.stats["delayMs"]; got > near+20 {
+				t.Errorf("6 s after %s others are drawn %v ms late; before %v", bad.name, got, near)
+			}
+		})
+	}
+}
+
 func TestSettingsRefuse(t *testing.T) {
 	known := ""
 	for _, p := range netsim.Profiles() {

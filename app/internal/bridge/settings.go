@@ -186,15 +186,26 @@ func (b *Bridge) Set(name string, v float64) string {
 		b.ask()
 	case "outageMs":
 		b.network.outage = b.now.Add(span(v))
-	case "delayMs":
-		b.network.delay = span(v)
-		return b.network.update()
-	case "jitterMs":
-		b.network.jitter = span(v)
-		return b.network.update()
-	case "lossPct":
-		b.network.loss = v / 100
-		return b.network.update()
+	case "delayMs", "jitterMs", "lossPct":
+		return b.simulate(b.network.with(name, v))
+	}
+	return ""
+}
+
+// simulate changes the simulated network. Packets that are on their way over the one before are
+// lost, and the client learns of the new one from the start.
+func (b *Bridge) simulate(n network) string {
+	old := b.network
+	if n == old {
+		return ""
+	}
+	if refused := n.update(); refused != "" {
+		return refused
+	}
+	b.network = n
+	b.network.clear()
+	if b.client != nil && (n.active || old.active) {
+		b.client.AnotherPath()
 	}
 	return ""
 }
@@ -247,13 +258,9 @@ func (b *Bridge) setPlayout(delay time.Duration) string {
 // SetText changes a setting whose value is a text. It returns "" or why the value is refused.
 func (b *Bridge) SetText(name, value string) string {
 	if name == "profile" {
-		old := b.network.profile
-		b.network.profile = value
-		refused := b.network.update()
-		if refused != "" {
-			b.network.profile = old
-		}
-		return refused
+		n := b.network
+		n.profile = value
+		return b.simulate(n)
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil {
