@@ -666,6 +666,7 @@ func TestNoPrediction(t *testing.T) {
 	shownAt, movedAt := clock.Time(0), clock.Time(0)
 	var vals []float64
 	start := math.Inf(1)
+	frames, places := 0, map[float64]bool{}
 	p.frame = func() {
 		if len(p.counts(0, p.c.Me())) > 0 && shownAt == 0 {
 			shownAt = d.now
@@ -675,10 +676,17 @@ func TestNoPrediction(t *testing.T) {
 				if start = min(start, e.Vals[2]); e.Vals[2] > 5 && movedAt == 0 { // velocity
 					movedAt = d.now
 				}
+				if movedAt != 0 {
+					frames++
+					places[e.Vals[0]] = true
+				}
 			}
 		})
 	}
 	d.run(2 * time.Second)
+	if len(places) < frames*9/10 { // it glides, and does not step with the packets
+		t.Errorf("%d places in %d frames", len(places), frames)
+	}
 	for what, at := range map[string]clock.Time{"shot": shownAt, "movement": movedAt} {
 		if late := at - press; at == 0 || late < 200*ms || late > 500*ms {
 			t.Errorf("the %s is shown %v after the command, with a round trip of 200 ms", what, time.Duration(late))

@@ -161,14 +161,19 @@ func (p *playback) addFading(k *schema.Kind, h *snapshot.Replica, vals []float64
 // relative to its parent. ok is false if nothing is known of it.
 func (p *playback) drawOwn(vals []float64, h *snapshot.Replica, k *schema.Kind) (_ []float64, ok bool) {
 	a, b, u := p.own.between()
-	if !p.predicts(h) {
-		s := h.Groups[snapshot.OwnerGroup].Newest()
-		if s == nil {
-			return vals, false
-		}
-		return k.AppendExact(vals, nil, s.Vals, 65536), true
+	if p.predicts(h) {
+		return k.AppendExact(vals, a, b, u), true
 	}
-	return k.AppendExact(vals, a, b, u), true
+	if p.cfg.NoPrediction && !p.cfg.NoInterpolation && p.time.drawTick > 0 { // it glides, late, as all others
+		if vals, ok = p.ahead.recorded(h, p.time.drawTick, vals); ok {
+			return vals, true
+		}
+	}
+	s := h.Groups[snapshot.OwnerGroup].Newest()
+	if s == nil {
+		return vals, false
+	}
+	return k.AppendExact(vals, nil, s.Vals, 65536), true
 }
 
 // predicts reports whether an entity is drawn as it is predicted.

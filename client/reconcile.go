@@ -461,20 +461,15 @@ func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	if c.own.me == 0 || h == nil || !h.Mine {
 		return vals, 0, false
 	}
-	k := c.rules.Kinds[h.Kind]
-	_, now, _ := c.own.between()
-	if now == nil || c.cfg.NoPrediction {
-		s := h.Groups[snapshot.OwnerGroup].Newest()
-		if s == nil {
-			return vals, 0, false
-		}
-		now = s.Vals
+	k, n, g := c.rules.Kinds[h.Kind], len(vals), c.aimed()
+	if _, now, _ := c.own.between(); now == nil || c.cfg.NoPrediction { // it aims from where it is drawn
+		vals, ok = c.play.drawOwn(vals, h, k)
+	} else {
+		vals, ok = k.AppendExact(vals, nil, now, 65536), true
+		c.own.placeAt(k, g.eye, now, vals[n:])
 	}
-	n, g := len(vals), c.aimed()
-	vals = k.AppendExact(vals, nil, now, 65536)
-	c.own.placeAt(k, g.eye, now, vals[n:])
 	c.play.frame = g.number
-	ok = c.play.attachAt(k, vals[n:], g.seen)
+	ok = ok && c.play.attachAt(k, vals[n:], g.seen)
 	if c.play.frame = 0; !ok {
 		return vals[:n], 0, false
 	}

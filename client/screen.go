@@ -107,7 +107,9 @@ func (c *Client) glance() glance {
 	switch {
 	case c.own.me == 0:
 	case c.cfg.NoPrediction:
-		g.eye = c.own.ring.Base().Frac()
+		if g.eye = c.own.ring.Base().Frac(); !c.cfg.NoInterpolation {
+			g.eye = min(g.eye, c.time.drawTick)
+		}
 	default:
 		if s, t := c.own.drawnState(); s != nil {
 			g.eye = (t - 1).Frac() + c.own.drawnIn(t)

@@ -46,19 +46,6 @@ func (n *network) clear() {
 	}
 }
 
-// with returns the network with another value of one of its settings.
-func (n network) with(name string, v float64) network {
-	switch name {
-	case "delayMs":
-		n.delay = span(v)
-	case "jitterMs":
-		n.jitter = span(v)
-	case "lossPct":
-		n.loss = v / 100
-	}
-	return n
-}
-
 // update brings the path in line with the settings. It returns "" or why it cannot.
 func (n *network) update() (refused string) {
 	p, active := netsim.Profile{}, true

@@ -186,28 +186,28 @@ func (b *Bridge) Set(name string, v float64) string {
 		b.ask()
 	case "outageMs":
 		b.network.outage = b.now.Add(span(v))
-	case "delayMs", "jitterMs", "lossPct":
-		return b.simulate(b.network.with(name, v))
+	case "delayMs":
+		b.network.delay = span(v)
+		return b.anotherNetwork()
+	case "jitterMs":
+		b.network.jitter = span(v)
+		return b.anotherNetwork()
+	case "lossPct":
+		b.network.loss = v / 100
+		return b.anotherNetwork()
 	}
 	return ""
 }
 
-// simulate changes the simulated network. Packets that are on their way over the one before are
-// lost, and the client learns of the new one from the start.
-func (b *Bridge) simulate(n network) string {
-	old := b.network
-	if n == old {
-		return ""
-	}
-	if refused := n.update(); refused != "" {
-		return refused
-	}
-	b.network = n
-	b.network.clear()
-	if b.client != nil && (n.active || old.active) {
+// anotherNetwork brings the simulated network in line with the settings. Packets that are on their
+// way over the one before are lost, and the client learns of the new one from the start.
+func (b *Bridge) anotherNetwork() string {
+	refused := b.network.update()
+	if refused == "" && b.client != nil {
+		b.network.clear()
 		b.client.AnotherPath()
 	}
-	return ""
+	return refused
 }
 
 func (b *Bridge) setAway(on bool) {
@@ -258,9 +258,13 @@ func (b *Bridge) setPlayout(delay time.Duration) string {
 // SetText changes a setting whose value is a text. It returns "" or why the value is refused.
 func (b *Bridge) SetText(name, value string) string {
 	if name == "profile" {
-		n := b.network
-		n.profile = value
-		return b.simulate(n)
+		old := b.network.profile
+		b.network.profile = value
+		refused := b.anotherNetwork()
+		if refused != "" {
+			b.network.profile = old
+		}
+		return refused
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil {
