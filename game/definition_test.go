@@ -104,7 +104,7 @@ func TestRulesAreACopy(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	r := new(beach).rules(t)
-	if r.Rate != 30 || r.Send != 20 || r.See != engine.MaxSee {
+	if r.Rate != 30 || r.Send != 20 || r.See != engine.DefaultSee {
 		t.Errorf("rate %d send %d see %d", r.Rate, r.Send, r.See)
 	}
 	d := game.Definition[pinch]{Name: "slow", Rate: 5, Kinds: game.Kinds(rocks),

@@ -172,7 +172,7 @@ type Definition[C any] struct {
 	Name     string          // letters, digits and dashes
 	Rate     int             // ticks per second, at most 240; 0 means 30
 	Send     int             // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
-	See      int             // how many of the nearest entities a player knows, at most 250; 0 means 250
+	See      int             // how many of the nearest entities a player knows, at most 255; 0 means 250
 	Kinds    []anyKind       // made by Kinds
 	Events   []anyEvent      // made by Events
 	Messages []anyMessage    // made by Messages

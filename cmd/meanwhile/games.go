@@ -15,6 +15,8 @@ import (
 	"meanwhile/examples/arena"
 	"meanwhile/examples/invasion"
 	invasionweb "meanwhile/examples/invasion/web"
+	"meanwhile/examples/plaza"
+	plazaweb "meanwhile/examples/plaza/web"
 	"meanwhile/game"
 )
 
@@ -40,10 +42,10 @@ var games = []gameEntry{{
 }, {
 	name: "invasion", rules: invasion.Game.Rules, pages: []fs.FS{invasionweb.Files},
 	client: "examples/invasion/cmd/invasion", bots: 150, choice: 256,
+}, {
+	name: "plaza", rules: plaza.Game.Rules, pages: []fs.FS{plazaweb.Files},
+	client: "examples/plaza/cmd/plaza", bots: 200,
 }}
-
-// planned are games that are not built yet.
-var planned = []string{"plaza"}
 
 // A usageError is a mistake in the command line: exit status 2.
 type usageError struct{ error }
@@ -57,13 +59,7 @@ func findGame(name string) (*gameEntry, error) {
 		}
 		names = append(names, games[i].name)
 	}
-	what := fmt.Sprintf("there is no game %q", name)
-	for _, p := range planned {
-		if p == name {
-			what = fmt.Sprintf("the game %s is not built yet", name)
-		}
-	}
-	return nil, usageError{fmt.Errorf("%s; there is %s", what, strings.Join(names, ", "))}
+	return nil, usageError{fmt.Errorf("there is no game %q; there is %s", name, strings.Join(names, ", "))}
 }
 
 // findRules returns the rules of the game of a name.

@@ -40,8 +40,8 @@ const name = "meanwhile"
 type commands struct {
 	Demo struct {
 		Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
-		Game    string `default:"arena" help:"Play arena or invasion; plaza is planned."`
-		Bots    *int   `help:"How many bots to add to each room; by default 7 in arena and 150 in invasion."`
+		Game    string `default:"arena" help:"Play arena, invasion or plaza."`
+		Bots    *int   `help:"How many bots to add to each room; by default 7 in arena, 150 in invasion and 200 in plaza."`
 		Kbit    int    `default:"64" help:"Send each player at most so many kbit/s."`
 		State   string `placeholder:"DIR" help:"The folder for what outlasts the program, such as the best players."`
 		Open    bool   `help:"Open the page in a browser."`
@@ -51,7 +51,7 @@ type commands struct {
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
 
 	Serve struct {
-		Game    string        `arg:"" help:"Serve arena or invasion; plaza is planned."`
+		Game    string        `arg:"" help:"Serve arena, invasion or plaza."`
 		Addr    string        `default:":8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
 		Bots    int           `default:"0" help:"How many bots to add to each room."`
 		Players int           `default:"${players}" help:"How many players a room admits."`

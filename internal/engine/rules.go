@@ -36,8 +36,11 @@ const (
 // defaultSend is the default of Definition.Send, unless Rate is less.
 const defaultSend = 20
 
-// MaxSee is the default and maximum of Definition.See.
-const MaxSee = 250
+// Bounds of Definition.See.
+const (
+	DefaultSee = 250
+	MaxSee     = 255 // a lobby of 255, in which all see each other
+)
 
 // A Kind declares a kind of entity, or of event. Its address identifies it.
 type Kind struct {
@@ -208,7 +211,7 @@ func (c *compiler) numbers(d *Definition) {
 		r.Send = min(defaultSend, max(r.Rate, 1))
 	}
 	if r.See = d.See; r.See == 0 {
-		r.See = MaxSee
+		r.See = DefaultSee
 	}
 	if !goodName(d.Name) {
 		c.fail("Name %q is not 1 to %d lower-case letters, digits and dashes", d.Name, maxName)
