@@ -37,7 +37,7 @@ func TestDefinitionErrors(t *testing.T) {
 		"high rate":       {func(d *game.Definition[pinch]) { d.Rate = 241 }, "Rate 241 is outside [1, 240]"},
 		"send above rate": {func(d *game.Definition[pinch]) { d.Rate, d.Send = 10, 11 }, "Send 11 is outside [1, Rate 10]"},
 		"negative send":   {func(d *game.Definition[pinch]) { d.Send = -1 }, "Send -1 is outside [1, Rate 30]"},
-		"see":             {func(d *game.Definition[pinch]) { d.See = 251 }, "See 251 is outside [1, 250]"},
+		"see":             {func(d *game.Definition[pinch]) { d.See = 256 }, "See 256 is outside [1, 255]"},
 		"no join":         {func(d *game.Definition[pinch]) { d.Join = nil }, "Join and Act must be set"},
 		"no act":          {func(d *game.Definition[pinch]) { d.Act = nil }, "Join and Act must be set"},
 		"half hidden": {func(d *game.Definition[pinch]) { d.Groups = func(*game.World, game.ID) uint64 { return 1 } },

@@ -101,8 +101,8 @@ var (
 	}
 )
 
-// Viewer is the name of those who only look on. The page that shows two ways to draw the lobby joins
-// a second time with it.
+// Viewer is the name of those who only look on. The page that shows two ways to draw the lobby
+// joins a second time with it.
 const Viewer = "(viewer)"
 
 // join lets a person arrive somewhere on the square.
@@ -152,7 +152,12 @@ func clear(at geom.Vec2) geom.Vec2 {
 func mapHash() uint64 {
 	h := geom.NewRand()
 	for _, b := range blocks {
-		h = geom.NewRand(h.Uint64(), uint64(int64(b.Center.X*100)), uint64(int64(b.Center.Y*100)), uint64(int64(b.Radius*100)))
+		h = geom.NewRand(
+			h.Uint64(),
+			uint64(int64(b.Center.X*100)),
+			uint64(int64(b.Center.Y*100)),
+			uint64(int64(b.Radius*100)),
+		)
 	}
 	return h.Uint64()
 }

@@ -24,7 +24,10 @@ func TestPage(t *testing.T) {
 	url := process.Start(t, cmd, 5*time.Minute).URL()
 	p := browser.New(t)
 	p.Open(url + "?name=ann")
-	p.WaitLonger(`window.game?.me && plaza.place() && game.world.avatar.length === 61 && game.stats.rttMs > 0`, 40*time.Second)
+	p.WaitLonger(
+		`window.game?.me && plaza.place() && game.world.avatar.length === 61 && game.stats.rttMs > 0`,
+		40*time.Second,
+	)
 	var frames int
 	p.Eval(`new Promise(done => { // the page itself counts frames from the key to the first movement
 		const { x, y } = plaza.place()
@@ -40,12 +43,23 @@ func TestPage(t *testing.T) {
 	}
 	p.Eval(`["KeyA", "KeyD"].forEach(code => dispatchEvent(new KeyboardEvent("keyup", { code })))`, nil)
 	p.WaitFor(`Math.hypot(game.me.pos.x - plaza.place().x, game.me.pos.y - plaza.place().y) < 0.03`)
-	p.Eval(`window.jumped = { fix: game.me.fix, x: game.me.pos.x, y: game.me.pos.y }; plaza.put({ x: -jumped.x - 20 * Math.sign(jumped.x), y: jumped.y })`, nil)
+	p.Eval(`{
+		const { fix, pos: { x, y } } = game.me
+		window.jumped = { fix, x, y }
+		plaza.put({ x: -x - 20 * Math.sign(x), y })
+	}`, nil)
 	p.WaitFor(`game.me.fix !== jumped.fix && Math.hypot(plaza.place().x - jumped.x, plaza.place().y - jumped.y) < 0.03`)
 
-	p.Eval(`game.send("chat", { text: "Good evening!" }); dispatchEvent(new KeyboardEvent("keydown", { code: "Digit1" })); plaza.mode("both")`, nil)
+	p.Eval(`{
+		game.send("chat", { text: "Good evening!" })
+		dispatchEvent(new KeyboardEvent("keydown", { code: "Digit1" }))
+		plaza.mode("both")
+	}`, nil)
 	p.WaitLonger(`document.querySelector("#chat .log .mine")?.textContent === "ann Good evening!"`, 10*time.Second)
-	p.WaitLonger(`plaza.article()?.avatars.size === 61 && plaza.article().lateMs > 250 && game.world.avatar.length === 61`, 30*time.Second)
+	p.WaitLonger(
+		`plaza.article()?.avatars.size === 61 && plaza.article().lateMs > 250 && game.world.avatar.length === 61`,
+		30*time.Second,
+	)
 	p.Screenshot("both")
 	p.Resize(390, 844)
 	p.WaitFor(`game.width === 390`)
