@@ -220,7 +220,11 @@ func (t *timelines) commandTick(dt time.Duration, away bool) clock.Tick {
 		if t.oneWay == 0 {
 			t.oneWay = least / 2
 		}
-		t.oneWay = estimate.InputSlew.Step(t.oneWay, least/2, dt)
+		slew := &estimate.InputSlew
+		if t.oneWay-least/2 > leadJump {
+			slew = &estimate.InputChange // the first round trips came out of an outage
+		}
+		t.oneWay = slew.Step(t.oneWay, least/2, dt)
 		lead = t.oneWay
 	} else if !t.lead.reported() {
 		// Where frames are as long as ticks, no command would ever be made that the server could

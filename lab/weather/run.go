@@ -76,19 +76,21 @@ func (w *world) play() {
 	w.run(warm - window)
 	for _, s := range w.seats {
 		s.watched.before = s.measure()
+		s.watched.least = s.watched.before
 	}
 	w.run(warm)
 	w.sim.Measure()
 	for _, s := range w.seats {
-		s.watched.before = s.watched.before.until(s.measure())
+		s.watched.before = s.watched.before.until(s.measure(), s.watched.least)
 	}
 	w.run(p.End + settle)
 	for _, s := range w.seats {
 		s.watched.after = s.measure()
+		s.watched.least = s.watched.after
 	}
 	w.run(p.End + settle + window)
 	for _, s := range w.seats {
-		s.watched.after = s.watched.after.until(s.measure())
+		s.watched.after = s.watched.after.until(s.measure(), s.watched.least)
 		w.compare(s)
 	}
 	// Where players push each other, and where commands run when they arrive, others and the path
@@ -121,14 +123,15 @@ func (w *world) run(until int) {
 	}
 }
 
-// until returns what happened from e to o.
-func (e ends) until(o ends) ends {
+// until returns what happened from e to o. Delay and lead are the least in between: while a path
+// loses everything for a second, as ocean does by itself, the picture waits, and so is later.
+func (e ends) until(o, least ends) ends {
 	return ends{
 		o.starved - min(e.starved, o.starved),
 		o.hitches - min(e.hitches, o.hitches),
 		o.ticks - e.ticks,
-		o.delay,
-		o.lead,
+		least.delay,
+		least.lead,
 	}
 }
 

@@ -42,6 +42,7 @@ type watched struct {
 	events map[int]bool // bangs that arrived
 
 	before, after ends
+	least         ends // delay and lead since the present one of these began
 }
 
 // departure is an entity that the server stopped showing.
@@ -191,6 +192,8 @@ func (s *seat) check(now clock.Time) {
 		return
 	}
 	s.settle(now)
+	cs := c.Stats()
+	m.least.delay, m.least.lead = min(m.least.delay, cs.Delay), min(m.least.lead, cs.Lead)
 	calm := s.calmAll(now)
 	if s.w.storm != nil {
 		s.checkSight(calm)
@@ -312,12 +315,13 @@ func (s *seat) checkSight(calm time.Duration) {
 	}
 }
 
-// unsee forgets what the player saw when it made its commands up to now.
+// unsee forgets what the player saw when it made its commands up to now. Some of them may be made
+// anew, though the server has them already.
 func (s *seat) unsee() {
 	if s.w.storm != nil {
 		me := s.w.sim.Server.Avatar(s.p.ID)
 		maps.DeleteFunc(s.w.storm.foreseen, func(k gaze, _ picture) bool { return k.me == me })
-		s.watched.unseen = s.p.Client.CommandTick()
+		s.watched.unseen = max(s.watched.command, s.p.Client.CommandTick())
 	}
 }
 

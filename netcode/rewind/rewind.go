@@ -119,9 +119,10 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
-	// Substituted counts groups of entities that were judged by a newer state than the client drew,
-	// and a different one: that state was older than Receipt.Oldest. It happens to a shooter after
-	// an outage, or if the server sent it too few records.
+	// Substituted counts groups of entities that were judged by another state than the client drew:
+	// that one was older than Receipt.Oldest. It also counts those where this may be so, as more
+	// packets were sent in an outage than the first acknowledgement after it speaks of. It happens to
+	// a shooter after an outage, or if the server sent it too few records.
 	Substituted uint64
 
 	list  []uint16
@@ -225,6 +226,9 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 	} else {
 		a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
 	}
+	if at.Reason != Off && r.unsaid(n, g, i, a.Tick) {
+		r.Substituted++
+	}
 	if a.Tick == 0 { // before its first record it is drawn where that one puts it
 		a, b = b, snapshot.Mark{}
 	}
@@ -271,6 +275,13 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 	}
 	motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 	return true
+}
+
+// unsaid reports whether the client may have drawn a newer state of a group than that of a tick: it
+// changed since, and was sent in packets of which it is never known whether they arrived.
+func (r *Rewinder) unsaid(n uint16, g int, i int32, after clock.Tick) bool {
+	t := r.Log.Unsaid()
+	return t > after && r.History.At(i).ChangedIn(g) > after && r.View.SentSince(n, g, after, t)
 }
 
 // state rebuilds the state of a record of slot n. A record may be older than the history, if its

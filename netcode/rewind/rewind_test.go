@@ -199,6 +199,39 @@ func TestEachDrawsThePast(t *testing.T) {
 	}
 }
 
+// Of an outage of the way back that was longer than an acknowledgement reaches the server never
+// learns which packets arrived. What was sent in them may have been drawn: it is counted, until
+// newer records are known to have arrived.
+func TestUnsaidIsCounted(t *testing.T) {
+	for _, silent := range []int{wire.Window, wire.Window + 2} {
+		g := newGallery(t)
+		for range 10 {
+			g.step(true, true)
+		}
+		for range silent {
+			g.step(true, false)
+		}
+		newest := g.step(true, true)
+		for range 5 {
+			g.step(false, false)
+		}
+		r := Rewinder{History: g.h, View: g.v, Log: &g.log}
+		look := func(at clock.Tick) bool {
+			r.Substituted = 0
+			r.Each(g.kind, Query{Self: -1}, Receipt{Used: at.Frac(), By: wire.Basis{Newest: newest}},
+				func(uint32, []int64) bool { return true })
+			return r.Substituted != 0
+		}
+		if within := g.tick - 7; look(within) != (silent > wire.Window) {
+			t.Errorf("%d packets without an answer: at tick %d, between the records of 10 and %d, counted %d", silent, within,
+				g.tick-5, r.Substituted)
+		}
+		if look(g.tick) {
+			t.Errorf("%d packets without an answer: after the newest record counted %d", silent, r.Substituted)
+		}
+	}
+}
+
 // A client that holds nothing yet saw nothing, unless lag compensation is off.
 func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 	g := newGallery(t)

@@ -372,6 +372,12 @@ func (v *View) SentMore(log *wire.Log, n uint16, g int, after, to clock.Tick, th
 	return sent > than
 }
 
+// SentSince reports whether a record of group g of slot n may have been sent after one tick and up
+// to another, to the client that asked for no new beginning since.
+func (v *View) SentSince(n uint16, g int, after, to clock.Tick) bool {
+	return v.current(n, to) && v.ledger.known[v.slots.list[n].unit(g)].sent() > after
+}
+
 // overtaken lists the packets that were applied after the moment, though older than the newest.
 func (l *Lookback) overtaken() {
 	l.late = l.late[:0]

@@ -75,6 +75,8 @@ type Log struct {
 	flying  int     // bytes in flight
 	highest Seq     // newest acknowledged, counted like next
 	before  uint64  // bit i: packet highest-1-i is acknowledged, too
+	unsaid  Seq     // newest that no acknowledgement spoke of, counted like next, if missed is set
+	missed  bool    // unsaid is set and recent
 	any     bool    // highest is set and recent enough to be compared with
 	long    bool    // half the range of sequence numbers has been sent: any number may lie in the past
 
@@ -142,6 +144,9 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	}
 	if int(l.next-l.checked) > l.count {
 		l.checked = l.next - Seq(l.count) // the entry above was the oldest
+	}
+	if l.next-l.unsaid > LogSize {
+		l.missed = false
 	}
 	if l.next-l.highest > 1<<14 {
 		l.any = false // before the distance to it turns round: an ack after so long starts anew
@@ -286,10 +291,16 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	}
 	switch d := a.Latest - FirstSeq - l.highest; {
 	case !l.any:
+		if n := a.Latest - FirstSeq; l.long || n > Window && n < 1<<15 {
+			l.leave(a.Latest)
+		}
 		l.highest, l.before, l.any = a.Latest-FirstSeq, a.History, true
 	case d == 0:
 		l.before |= a.History
 	case d < 1<<15:
+		if d > Window+1 {
+			l.leave(a.Latest)
+		}
 		l.highest, l.before = l.highest+d, l.before<<d|1<<(d-1)|a.History
 	default: // this acknowledgement was overtaken
 		l.before |= a.History<<-d | 1<<(-d-1)
@@ -307,6 +318,23 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 // Acknowledged returns the newest packet that is acknowledged, and which before it are; ok is false
 // if there is none.
 func (l *Log) Acknowledged() (a Ack, ok bool) { return Ack{l.highest + FirstSeq, l.before}, l.any }
+
+// leave notes that packets before those that an acknowledgement speaks of remain unknown.
+func (l *Log) leave(latest Seq) { l.unsaid, l.missed = latest-FirstSeq-Window-1, true }
+
+// Unsaid returns the tick of the newest of the last LogSize packets that no acknowledgement spoke
+// of, as too many came after it: whether the peer applied it, and those before it, is never known.
+// It is 0 if there is none.
+func (l *Log) Unsaid() clock.Tick {
+	if !l.missed {
+		return 0
+	}
+	e := l.at(l.unsaid)
+	if e == nil {
+		return 0
+	}
+	return e.tick
+}
 
 // AckedBefore returns which packets before s are acknowledged: bit i is packet s-1-i. It is also
 // set for what is more than Window older than the newest that is acknowledged.

@@ -525,6 +525,53 @@ func TestLogResumes(t *testing.T) {
 	}
 }
 
+// After a long outage of the way back one acknowledgement speaks of the newest packets alone. Of
+// those before it nobody learns whether they arrived; a log knows that as long as it has them.
+func TestUnsaid(t *testing.T) {
+	nothing := func(*Packet) {}
+	for _, from := range []int{0, 1<<16 - 100} {
+		for _, c := range []struct{ answered, silent, unsaid int }{ // indexes, -1: none
+			{10, Window + 1, -1},
+			{10, Window + 2, 11},
+			{10, 2 * Window, 10 + Window - 1},
+			{-1, Window + 1, -1},
+			{-1, Window + 2, 0},
+		} {
+			if c.answered < 0 && from > 0 {
+				continue // not the first acknowledgement of all
+			}
+			var l Log
+			send := func() { l.Charge(l.Sent(0, clock.Tick(int(l.next)+1), nothing), 1) }
+			answer := func() { l.Acked(Ack{Latest: l.NextSeq() - 1, History: math.MaxUint64}, nothing, nothing) }
+			for range from {
+				send()
+				answer()
+			}
+			if c.answered >= 0 {
+				for range c.answered + 1 {
+					send()
+				}
+				answer()
+			}
+			for range c.silent {
+				send()
+			}
+			if answer(); c.unsaid < 0 && l.Unsaid() != 0 {
+				t.Errorf("%+v: the packet of tick %d is unsaid", c, l.Unsaid())
+			}
+			if want := clock.Tick(uint16(from+c.unsaid)) + 1; c.unsaid >= 0 && l.Unsaid() != want {
+				t.Errorf("%+v: the packet of tick %d is unsaid, want %d", c, l.Unsaid(), want)
+			}
+			for i := range 1<<16 + LogSize {
+				if send(); l.Unsaid() != 0 && i > LogSize {
+					t.Fatalf("%+v: the packet of tick %d is unsaid %d packets later", c, l.Unsaid(), i)
+				}
+				answer()
+			}
+		}
+	}
+}
+
 // A peer that hangs applies what waited for it seconds later. Until an acknowledgement speaks of
 // them, packets stay with all that they carried, though they expired long ago.
 func TestLogKeepsWhatNobodyAnswered(t *testing.T) {
