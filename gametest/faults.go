@@ -29,6 +29,7 @@ type beat struct {
 type absence struct {
 	cable   bool       // there is no connection
 	greeted bool       // the client waits for the welcome to a new connection
+	anew    bool       // what its client received is of before the server began anew, which it does not know yet
 	left    bool       // for good
 	visit   int        // how many connections it has lost
 	resumed clock.Tick // the server's tick when it had another one
@@ -224,11 +225,12 @@ func (p *Player) Suspend() {
 // that, the player gets a new client.
 func (p *Player) Resume(kept bool) {
 	s := p.sim
-	w, ok := s.calls.Resume(p.ID, s.Loop.Now(), kept)
+	w, ok := s.calls.Resume(p.ID, s.Loop.Now(), kept && p.Client != nil && !p.away.anew) // a host knows by the key
 	if !ok || p.away.left {
 		p.forget()
 		return
 	}
+	p.away.anew = !w.Kept
 	visit := p.away.visit
 	p.away.resumed = s.Server.Tick()
 	p.away.greeted = true
@@ -238,7 +240,7 @@ func (p *Player) Resume(kept bool) {
 			return // that connection has ended, too
 		}
 		p.away.cable, p.away.greeted = false, false
-		if !w.Kept {
+		if p.away.anew = false; !w.Kept {
 			p.begin(w)
 		} else if err := p.Client.Resume(w); err != nil {
 			s.faults = append(s.faults, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"meanwhile/geom"
+	"meanwhile/netcode/wire"
 	"meanwhile/netsim"
 )
 
@@ -185,6 +186,19 @@ func Draw(seed uint64) Plan {
 // goesBack reports whether commands go back in the plan: a clock is set, or the server hangs.
 func (p *Plan) goesBack() bool {
 	return slices.ContainsFunc(p.Faults, func(f fault) bool { return kinds[f.Kind].back })
+}
+
+// unsaid returns for how long after a fault the server may remember packets that no acknowledgement
+// spoke of: a player who hangs leaves some as well as one whose way up is cut.
+func (p *Plan) unsaid() time.Duration {
+	sum := 0
+	for _, f := range p.Faults {
+		sum += f.For
+	}
+	if sum*p.Send <= wire.Window*1000 {
+		return 0
+	}
+	return wire.LogSize * time.Second / time.Duration(p.Send)
 }
 
 // ms returns a time of a plan.

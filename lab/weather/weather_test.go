@@ -72,7 +72,7 @@ func TestPlans(t *testing.T) {
 			"queued false budget 32000 end 15820; suspend 13750+2070 p1 x0"},
 		{"a command that came early, as the path became faster: an entity whose end has been acknowledged since it was made",
 			"seed 301066 game storm paths lan,lte-a,lan,lan rate 60 send 20 things 7 see 12 queued false budget 64000 end 6000"},
-		{"no way up for longer than an acknowledgement reaches back: of what was sent then it is not known whether it was seen",
+		{"no way up for longer than an acknowledgement reaches back: of some packets it stays unknown whether they were seen",
 			"seed 300263 game storm paths lan rate 30 send 30 things 30 see 250 queued false budget 64000 end 19710; " +
 				"cut-up 13950+5760 p0 x0"},
 		{"the same, and the log has forgotten what these packets carried",
@@ -84,6 +84,17 @@ func TestPlans(t *testing.T) {
 		{"a clock that is set while commands are under way: those made anew are not those that the server has",
 			"seed 1001791 game storm paths lan,ocean rate 60 send 10 things 0 see 60 queued false budget 256000 end 15380; " +
 				"cut 7300+1630 p1 x0; reorder 12130+3250 p1 x216; nudge 14270+0 p1 x281"},
+		{"a program that hangs: of some packets the server does not know that they were not seen",
+			"seed 2000531 game storm paths lan,lan,lan,lan rate 20 send 20 things 3 see 60 queued false budget 64000 " +
+				"end 13960; stutter 9440+4520 p3 x488"},
+		{"another connection that ends before the server could say that it began anew",
+			"seed 2001859 game zap paths ocean rate 20 send 20 things 0 see 250 queued false budget 256000 end 19160; " +
+				"corrupt 18490+590 p0 x34; suspend 19140+20 p0 x0"},
+		{"damage in what a player says", "seed 2001733 game storm paths wifi,ocean,lan,wifi rate 60 send 20 things 8 " +
+			"see 60 queued true budget 32000 end 7210; panic-referee 6050+470 p-1 x0; corrupt 6600+610 p1 x32"},
+		{"damage in a datagram to a client that has just begun",
+			"seed 2000371 game storm paths wifi rate 30 send 20 things 0 see 250 queued false budget 64000 end 8460; " +
+				"restart 6890+1530 p0 x0; corrupt 8420+40 p0 x48"},
 		{"a path that loses a second of packets by itself while the playout delay is compared",
 			"seed 301149 game storm paths lan,ocean rate 60 send 10 things 0 see 24 queued true budget 64000 end 16370; " +
 				"suspend 6610+180 p1 x0"},
@@ -92,7 +103,7 @@ func TestPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := Run(p); r.Failed != nil || r.Sights == 0 && !p.Queued {
+		if r := Run(p); r.Failed != nil || r.Sights == 0 && !p.Queued && p.Game == "storm" {
 			t.Errorf("%s: of %d pictures: %v", c.what, r.Sights, r.Failed)
 		}
 	}

@@ -304,7 +304,8 @@ func (s *seat) onSend(up bool, data []byte) bool {
 	if s.cut[way] > 0 || s.mtu > 0 && len(data) > s.mtu || s.flap > 0 && now/clock.Time(s.flap)%2 == 1 {
 		return false
 	}
-	if s.corrupt > 0 && s.w.rand.IntN(100) < s.corrupt {
+	known := up || s.p.Connected() && s.p.Client == s.watched.client // one that just began is still believed
+	if s.corrupt > 0 && known && s.w.rand.IntN(100) < s.corrupt {
 		for range 1 + s.w.rand.IntN(4) {
 			data[s.w.rand.IntN(len(data))] ^= byte(1 << s.w.rand.IntN(8))
 		}
