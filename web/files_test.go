@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/binary"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -86,5 +87,37 @@ func TestHeadFitsOneScreen(t *testing.T) {
 	n := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "//") })
 	if n < 20 || n >= 60 {
 		t.Errorf("the head has %d lines, want fewer than 60", n)
+	}
+}
+
+// The guide calls what the panel shows as the panel calls it, and explains each of its lines.
+func TestGuideNamesThePanel(t *testing.T) {
+	guide, err := os.ReadFile("../docs/guide/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, lines []string
+	for _, name := range []string{"meanwhile/panel/measures.js", "meanwhile/panel/panel.js"} {
+		source := read(t, name)
+		for _, m := range regexp.MustCompile(`\b(name|title): "([^"]+)"|this\.section\("\w+", "([^"]+)"\)`).FindAllStringSubmatch(source, -1) {
+			names = append(names, m[2]+m[3])
+			if m[1] == "name" && strings.HasSuffix(name, "measures.js") {
+				lines = append(lines, m[2])
+			}
+		}
+	}
+	used := regexp.MustCompile(`\*([^*\n]+)\*`).FindAllStringSubmatch(string(guide), -1)
+	for _, m := range used {
+		if !slices.Contains(names, m[1]) && !slices.Contains([]string{"WebSocket", "WebTransport", "field"}, m[1]) {
+			t.Errorf("the guide speaks of *%s*, which the panel does not show", m[1])
+		}
+	}
+	if len(lines) != 11 {
+		t.Errorf("the panel has %d lines: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		if !strings.Contains(string(guide), "*"+line+"*") {
+			t.Errorf("the guide does not explain the panel's line %q", line)
+		}
 	}
 }

@@ -2,11 +2,12 @@
 // displayed frame, and says what the player wants, once per tick. The game's rules run in the page too, compiled to
 // WebAssembly, so the player's own avatar moves at once.
 //
-//   import { join } from "/meanwhile.js"
+//   import { join, panel } from "/meanwhile.js"
 //   const g = await join({ canvas, view: { width: 40 } })
 //   g.command = () => ({ move: g.keys.wasd, aim: g.mouse.angleFrom(g.me.pos), fire: g.mouse.pressed })
 //   g.on.zap = zap => ...        // called once per event
 //   g.draw = world => ...        // world.pilot is an array of plain objects, one per entity
+//   panel(g)                     // a button for the network panel: F2 opens it in any game, unless join() got panel: false
 //
 // Axes as on a canvas: x to the right, y down the screen, z up out of it. W is {x: 0, y: -1}. Positions are metres, angles
 // radians from +x towards +y (clockwise on the screen), in (-pi, pi]. Instants are milliseconds on the clock of g.now.
@@ -20,7 +21,7 @@
 //   token, credential  a connect token in base64, or what the server's login reads; or a function that returns the next one
 //   autopilot   true: the game's bot plays until somebody touches a key, a mouse button or the screen
 //   transport   "webtransport" or "websocket" uses only this one; default: whichever answers first
-//   settings    {name: value} for the engine, as for g.set. config: address of the server's answers, default "/meanwhile.json"
+//   settings    {name: value} for the engine, as for g.set; default: the network ?profile=. config: address of the server's answers, default "/meanwhile.json"
 //   watch       true: sees the room some time later, without an avatar, from where entity g.follow is; default: ?watch
 //
 // The page provides these:
@@ -54,7 +55,6 @@
 // is the camera: after a misprediction they are g.offset away from the eye, which fades. To hit what is under the crosshair,
 // aim in g.command from g.me.pos at the place that the crosshair covers, as g.mouse.angleFrom does; a camera of your own
 // follows g.me.pos as drawn.
-//
 // On a touch screen the left half moves; the right half aims by dragging and fires by dragging far, or by a tap at the place.
 // Types for an editor: meanwhile.d.ts. Settings, measurements and /meanwhile.json: docs/BRIDGE.md.
 import { PageGame } from "./meanwhile/game.js"

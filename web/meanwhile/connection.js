@@ -370,10 +370,14 @@ export async function loadConfig(options) {
   let response
   try {
     response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(CONFIG_MS) })
-  } catch {
+  } catch (e) {
     if (url.origin === location.origin) throw new Sentence("The server does not answer.")
     if (location.protocol === "https:" && url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname)) {
       throw new Sentence(`This page came over https, so browsers let it play on servers with https only, and ${url.origin} has none.`)
+    }
+    if (!(e instanceof DOMException) && await answers(url)) {
+      throw new Sentence(`The server ${url.origin} answers, but not to pages of ${location.origin}: its answer has no CORS header. ` +
+        "If it is a game's server behind a proxy, the proxy removes the header; else the address is wrong.")
     }
     throw new Sentence(`The server ${url.origin} does not answer, or its certificate is not valid.`)
   }
@@ -384,6 +388,15 @@ export async function loadConfig(options) {
   if (config.webtransport) config.webtransport.url = address(config.webtransport.url, "https:", url)
   if (config.websocket) config.websocket = address(config.websocket, url.protocol === "https:" ? "wss:" : "ws:", url)
   return config
+}
+
+/** Whether anything answers at an address, though this page may not read it.
+ * @param {URL} url */
+async function answers(url) {
+  try {
+    await fetch(url, { mode: "no-cors", cache: "no-store", signal: AbortSignal.timeout(CONFIG_MS) })
+    return true
+  } catch { return false }
 }
 
 /**

@@ -9,6 +9,7 @@ import { BRIDGE, Fields, World } from "./layout.js"
 import { Log, sendReport } from "./log.js"
 import { Notice, Sentence } from "./notice.js"
 import { Opener } from "./opener.js"
+import { Remarks, checked, meant } from "./remarks.js"
 import { Resume } from "./resume.js"
 import { Watch } from "./watch.js"
 import { Words } from "./words.js"
@@ -25,6 +26,8 @@ const AWAY_MS = 500
 const GOODBYE = "goodbye"
 /** How long the Worker stays for the goodbye of a page that leaves. */
 const GOODBYE_MS = 200
+/** The engine's own event, which games without presses do not have. */
+const RECEIPT = "receipt"
 /** Floats for the own avatar and for the world at first; both grow as needed. */
 const FIRST_ME = 64, FIRST_DRAW = 4096
 
@@ -34,14 +37,16 @@ export class PageGame {
   constructor(options) {
     if (!(options?.canvas instanceof HTMLCanvasElement)) throw new Error("join: options.canvas is not a canvas element")
     const query = new URLSearchParams(location.search)
-    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "", code: options.code ?? query.get("code") ?? "", watch: options.watch ?? query.has("watch") }
+    const settings = query.has("profile") ? { profile: query.get("profile") ?? "", ...options.settings } : options.settings
+    this.options = { ...options, settings, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "", code: options.code ?? query.get("code") ?? "", watch: options.watch ?? query.has("watch") }
     this.canvas = options.canvas
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }))
     this.notice = new Notice(this.canvas)
+    this.remarks = new Remarks()
     /** @type {Record<string, (event: any, from?: any, tick?: any) => void>} */
-    this.on = {}
+    this.on = checked(name => this.noEvent(name, true), this.remarks)
     /** @type {Record<string, (event: any) => void>} */
-    this.undo = {}
+    this.undo = checked(name => this.noEvent(name, false), this.remarks)
     /** @type {() => Record<string, any>} */
     this.command = () => ({})
     /** @type {(world: any) => void} */
@@ -71,7 +76,7 @@ export class PageGame {
     this.observer = null
     /** The engine's settings, as far as the page has changed them.
      * @type {Record<string, number | string>} */
-    this.settings = { ...options.settings }
+    this.settings = { ...settings }
     this.stopped = false
     this.playing = false
     this.driving = false // by the game's bot
@@ -303,13 +308,17 @@ export class PageGame {
     }
   }
 
-  /** Writes what is no mistake of the player's to the console, once.
-   * @param {string} who
-   * @param {string} what "": nothing */
-  warn(who, what) {
-    if (!what || this.reported.has(what)) return
-    this.reported.add(what)
-    console.warn(who + what)
+  /**
+   * What is wrong with the name of a handler.
+   * @param {string} name
+   * @param {boolean} said whether messages have handlers there, too
+   * @returns {string} a sentence, or ""
+   */
+  noEvent(name, said) {
+    const { layout } = this
+    if (!layout || name === RECEIPT) return ""
+    const names = [...layout.events, ...said ? layout.messages ?? [] : []].map(e => e.name)
+    return names.includes(name) ? "" : `${layout.game} has no event${said ? " or message" : ""} "${name}"${meant(name, names)}`
   }
 
   /** Shows a mistake of the page once.
@@ -342,9 +351,11 @@ export class PageGame {
       this.me = this.model.me
       if (this.me && !this.driving) {
         const command = this.ask("g.command", this.command) ?? {}
-        const bad = this.commandFields.write(command, commandFloats)
-        if (bad) this.mistake(`g.command: ${bad}`)
-        this.warn("g.command: ", this.commandFields.stray(command))
+        const bad = this.commandFields.write(command, commandFloats), whose = `${this.layout.game}'s command`
+        this.remarks.make(bad && `g.command: ${bad}, which counts as 0.`)
+        for (const doubt of [this.commandFields.stray(command, whose), this.commandFields.hollow(command, whose)]) {
+          this.remarks.make(doubt && `g.command: ${doubt}`)
+        }
       }
       this.input.commandMade()
       this.call("tick", bytes, pressedMs)

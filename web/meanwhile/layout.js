@@ -1,6 +1,7 @@
 // The world as plain objects: what the engine writes as floats becomes objects by the names that the game's Go fields have.
 // docs/BRIDGE.md describes the floats.
 import { Sentence } from "./notice.js"
+import { meant } from "./remarks.js"
 
 /** @typedef {{name: string, type: string, names?: string[], length?: number}} Field */
 /**
@@ -93,7 +94,7 @@ export class Fields {
     let bad = "", at = 0
     const put = (/** @type {any} */ v, /** @type {string} */ name, /** @type {string[]} */ words = []) => {
       v = +(v ?? 0)
-      if (v !== v) { bad = `${name} is ${words.length ? "none of " + words.join(", ") : "not a number"}`; v = 0 }
+      if (v !== v) { bad ||= `${name} is ${words.length ? "none of " + words.join(", ") : "not a number"}`; v = 0 }
       floats[at++] = v
     }
     for (const { name, type, names = [], length = 0 } of this.list) {
@@ -119,33 +120,31 @@ export class Fields {
   }
 
   /**
-   * Finds what an object has beyond the fields, such as a name that was mistyped.
+   * Finds a name of an object that is no field.
    * @param {Plain} object
+   * @param {string} whose such as "zap's command"
    * @returns {string} a sentence about the first one, or ""
    */
-  stray(object) {
-    for (const key in object) {
-      if (this.names.has(key) || object[key] === undefined) continue
-      const near = [...this.names].sort((a, b) => distance(key, a) - distance(key, b))[0]
-      return near ? `${key} is no field; the nearest is ${near}` : `${key} is no field; there is none`
+  stray(object, whose) {
+    for (const name in object) if (!this.names.has(name)) return `there is no field "${name}" in ${whose}${meant(name, this.names)}`
+    return ""
+  }
+
+  /**
+   * Finds a value of an object that is undefined, as a name that was mistyped gives.
+   * @param {Plain} object
+   * @param {string} whose
+   * @returns {string} a sentence about the first one, or ""
+   */
+  hollow(object, whose) {
+    for (const name in object) {
+      const v = object[name]
+      if (v === undefined) return `"${name}" of ${whose} is undefined, which counts as 0.`
+      if (v === null || typeof v !== "object") continue
+      for (const part in v) if (v[part] === undefined) return `"${name}.${part}" of ${whose} is undefined, which counts as 0.`
     }
     return ""
   }
-}
-
-/**
- * How many letters have to change to make one word of another.
- * @param {string} a
- * @param {string} b
- */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
-    row = next
-  }
-  return row[b.length]
 }
 
 /** The world of one page: objects that stay as long as their entities, filled in anew by each frame. */

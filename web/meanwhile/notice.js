@@ -12,7 +12,7 @@ const CSS = `
 .meanwhile-notice.banner { align-items: flex-start; }
 .meanwhile-notice.banner > div { max-width: min(46em, 90%); margin-top: 14px; padding: 7px 16px; border-radius: 99px; background: rgba(11, 15, 20, .88);
   border: 1px solid rgba(255, 93, 115, .5); font-size: 13px; }
-.meanwhile-notice p { margin: 0; text-wrap: balance; }
+.meanwhile-notice p { margin: 0; text-wrap: balance; white-space: pre-line; }
 .meanwhile-notice p + p { margin-top: .5em; font-size: 13px; color: #8593a6; }
 .meanwhile-notice .bar { height: 3px; width: 220px; margin: 14px auto 0; border-radius: 2px; overflow: hidden; background: rgba(215, 222, 232, .14); }
 .meanwhile-notice .bar i { display: block; height: 100%; border-radius: 2px; background: #56b4e9; transition: width .12s; }

@@ -1,5 +1,6 @@
 // What the page and the rules say to each other: messages, and requests with their answers.
 import { Fields } from "./layout.js"
+import { meant } from "./remarks.js"
 
 /** @typedef {import("./layout.js").Plain} Plain */
 
@@ -25,11 +26,13 @@ export class Words {
    */
   pass(name, fields = {}, asks = false) {
     const at = this.messages.findIndex(m => m.name === name), message = this.messages[at]
-    if (!message) return { error: `This game has no message ${name}.`, call: 0 }
+    if (!message) return { error: `This game has no message "${name}"${meant(name, this.messages.map(m => m.name))}`, call: 0 }
     if (asks !== !!message.answer) return { error: `${name} is ${asks ? "no request: use g.send" : "a request: use g.request"}.`, call: 0 }
     const floats = new Float64Array(message.fields.size), texts = /** @type {string[]} */ ([])
-    const bad = message.fields.write(fields, floats, texts) || message.fields.stray(fields)
+    const bad = message.fields.write(fields, floats, texts)
     if (bad) return { error: `${name}: ${bad}.`, call: 0 }
+    const doubt = message.fields.stray(fields, `the message ${name}`)
+    if (doubt) return { error: doubt[0].toUpperCase() + doubt.slice(1), call: 0 }
     return this.say(at, new Uint8Array(floats.buffer), texts.join("")) || { error: "The game has stopped.", call: 0 }
   }
 

@@ -2,7 +2,7 @@
 //
 // R colours everything by how often records of it arrive, the wheel zooms. The address may name a simulated network, as in
 // ?delayMs=75&lossPct=3 or ?profile=modem; ?bot lets the bot play, ?rates begins with the colours, ?downKbps=13 with a budget of its own.
-import { join } from "/meanwhile.js" // fetches invasion.wasm, picks a transport, resumes
+import { join, panel as networkPanel } from "/meanwhile.js" // fetches invasion.wasm, picks a transport, resumes
 
 const SITES = [[-1040, -930], [60, -1110], [980, -890], [-1150, 110], [0, 0], [1090, 70], [-910, 1010], [-70, 1080], [1020, 940]]
   .map(([x, y]) => ({ x, y }))
@@ -26,6 +26,7 @@ const g = await join({
   canvas: document.querySelector("canvas"), view: null, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
+networkPanel(g) // F2
 
 // The camera: metres to CSS pixels, with the avatar in the middle.
 const camera = {

@@ -1,5 +1,5 @@
 // The page of kick: everything is drawn here, on one canvas. Sizes are metres, as in field.go.
-import { join } from "/meanwhile.js" // fetches kick.wasm, picks a transport, resumes
+import { join, panel } from "/meanwhile.js" // fetches kick.wasm, picks a transport, resumes
 
 const HALF_LENGTH = 15, HALF_WIDTH = 9, CORNER = 3, GOAL_HALF = 2.4, GOAL_DEPTH = 1.6, POST = 0.12
 const PLAYER = 0.45, BALL = 0.35, CRATE = 1.1, CART = { length: 2.3, width: 1.4 }
@@ -22,6 +22,7 @@ const g = await join({
   canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
+panel(g) // F2
 Object.assign(window, { game: g }) // for the browser's console
 
 // What the player wants: once per tick. A click kicks towards the pointer, a key towards where the player runs.

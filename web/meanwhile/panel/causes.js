@@ -16,10 +16,9 @@ const CORRECTION_CM = 2 // a smaller correction is not seen
 /** Of the causes that g.desyncs() names: in plain words.
  * @type {Record<string, string>} */
 const PLAIN = {
-  starved: "your commands did not arrive in time", late: "a command came too late", "a teleport by the server": "the server moved you",
-  "the server refused the spawn": "the server refused what you made", "the server removed it": "the server removed it",
-  "Referee, or another player's command": "another player, or a rule that only the server runs",
-  "impure rules, see the report": "the rules compute something else here than on the server",
+  starved: "commands were missing", late: "a late command", "a teleport by the server": "the server moved you",
+  "the server refused the spawn": "spawn refused", "the server removed it": "the server removed it",
+  "Referee, or another player's command": "others, or the Referee", "impure rules, see the report": "impure rules, see the console",
 }
 
 /** Why a receipt says no.
@@ -89,10 +88,10 @@ export class Causes {
     if (!was || stats.state !== 1 || now - this.stoodAt < 100) return
     if (stats.hitches > was.hitches) this.add(now, "stall", `Others stood still: ${this.why(now, late)}`)
     else if (late) this.add(now, "late", late)
-    if (stats.starved > was.starved) this.add(now, "you", "A command came too late at the server, which repeated the one before")
+    if (stats.starved > was.starved) this.add(now, "you", "Your command came too late")
     if (stats.corrections > was.corrections && stats.correctionCm >= CORRECTION_CM) {
       const cause = /likely cause: ([^;]*)$/.exec(desyncs()[0] ?? "")?.[1] ?? ""
-      this.add(now, "you", `You were corrected by ${Math.round(stats.correctionCm)} cm: ${PLAIN[cause] ?? (cause || "the server knew better")}`)
+      this.add(now, "you", `Corrected by ${Math.round(stats.correctionCm)} cm: ${PLAIN[cause] ?? (cause || "the server differs")}`)
     }
   }
 
@@ -131,7 +130,7 @@ export class Causes {
     let most = 1, run = 1
     came.sort((a, b) => a.at - b.at)
     for (let i = 1; i < came.length; i++) most = Math.max(most, run = came[i].at - came[i - 1].at < TOGETHER_MS ? run + 1 : 1)
-    return most > 2 ? `burst, ${most} packets at once` : "one packet was slow"
+    return most > 2 ? `burst, ${most} at once` : "a slow packet"
   }
 
   /**
@@ -145,7 +144,7 @@ export class Causes {
     if (lost) return lost > 1 ? `${lost} packets were lost` : "a packet was lost"
     const came = this.packets.findLast(p => !p.lost)
     if (!came || now - came.at > 100) return `nothing came for ${came ? Math.round(now - came.at) : PACKETS_MS} ms`
-    return "records came later than they were needed"
+    return "records came too late"
   }
 
   /**
@@ -154,7 +153,7 @@ export class Causes {
    * @param {{hit: boolean, seen?: any, offMm?: number, reason: string}} receipt
    */
   judged(now, { hit, seen, offMm, reason }) {
-    const where = !seen ? "a hit that you did not see" : offMm === undefined ? "" : offMm < 10 ? "judged where you saw it" : `judged ${Math.round(offMm / 10)} cm from where you saw it`
+    const where = !seen ? "you did not see it" : offMm === undefined ? "" : offMm < 10 ? "where you saw it" : `${Math.round(offMm / 10)} cm from there`
     const why = reason === "exact" ? "" : REASONS[reason] ?? reason
     this.add(now, hit ? "hit" : "miss", [hit ? "Your shot hit" : "Your shot missed", [where, why].filter(Boolean).join(", ")].filter(Boolean).join(": "))
   }

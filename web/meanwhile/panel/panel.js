@@ -93,6 +93,7 @@ export class Panel {
     this.cursor = null
     this.sampledAt = this.slowAt = 0
     this.settled = Infinity
+    this.turn = false
     this.unfit = true // sizes of canvases may have changed
     this.stale = false // a setting was changed, not by this panel
     this.carries = 0 // bytes per second that the server sends this page at most; 0: not known
@@ -131,7 +132,7 @@ export class Panel {
     this.box.append(this.header(), this.slot("top"), this.network(), this.techniques(), this.measures(), this.happened(), footer)
     if (options.ribbon) options.ribbon.append(this.ribbon.canvas)
     else {
-      const strip = make("div", "strip")
+      const strip = this.strip = make("div", "strip")
       strip.append(this.ribbon.canvas)
       this.box.append(strip)
     }
@@ -324,6 +325,7 @@ export class Panel {
     this.game.canvas.addEventListener("pointerdown", () => { if (this.sheet.matches) this.close() })
     const sized = new ResizeObserver(() => { this.unfit = true })
     for (const e of [this.box, this.ribbon.canvas]) if (e) sized.observe(e)
+    addEventListener("resize", () => this.makeRoom())
     // A panel that is always open on a wide screen is closed when it becomes a sheet.
     this.sheet.addEventListener("change", () => { if (this.options.into) this.sheet.matches ? this.close() : this.open() })
   }
@@ -336,6 +338,7 @@ export class Panel {
     if (!this.host.parentNode) (this.options.into ?? document.body).append(this.host)
     if (this.box) this.box.hidden = !this.opened
     this.begin()
+    this.makeRoom()
     this.changed()
   }
 
@@ -347,7 +350,21 @@ export class Panel {
     if (this.bubble) this.bubble.hidden = true
     if (this.box) this.box.hidden = true
     if (!this.options.ribbon) this.end()
+    this.makeRoom()
     this.changed()
+  }
+
+  /** Gives a game that fills the window what the open panel leaves free of it. */
+  makeRoom() {
+    const { canvas } = this.game
+    if (this.own) Object.assign(canvas.style, this.own)
+    this.own = null
+    if (!this.opened || this.options.into || this.sheet.matches || !this.box || !this.strip) return
+    const { left, top, width, height } = canvas.getBoundingClientRect()
+    if (left > 1 || top > 1 || width < innerWidth - 1 || height < innerHeight - 1) return // it has a place of its own
+    this.own = { width: canvas.style.width, height: canvas.style.height }
+    canvas.style.width = `${innerWidth - this.box.offsetWidth}px`
+    canvas.style.height = `${innerHeight - this.strip.offsetHeight}px`
   }
 
   /** Begins to measure. */
@@ -478,10 +495,13 @@ export class Panel {
     for (const { name, event, undo } of events) if (name === "receipt" && !undo) this.causes.judged(now, event)
     for (const { graph } of this.rows ?? []) if (graph.spec.peak) graph.see(stats, this.carries)
     if (now - this.sampledAt < SAMPLE_MS) return
+    if (this.unfit) this.fit()
+    if (this.turn = !this.turn) { // the ribbon and the lines in two frames, so that none takes long
+      this.ribbon.draw(stats, this.late())
+      return
+    }
     this.sampledAt = now
     this.sample(now)
-    if (this.unfit) this.fit()
-    this.ribbon.draw(stats, this.late())
     if (!this.opened) return
     if (this.stale) this.show()
     this.draw()

@@ -50,7 +50,7 @@ func TestChatAndVote(t *testing.T) {
 	// What is no field is not sent, and named.
 	var refusedField string
 	ann.Eval(`g.send("chat", { txt: "hi" })`, &refusedField)
-	if refusedField != "chat: txt is no field; the nearest is text." {
+	if refusedField != `There is no field "txt" in the message chat; did you mean "text"?` {
 		t.Errorf("a line of another field: %q", refusedField)
 	}
 

@@ -237,7 +237,21 @@ func TestMixedContentIsExplained(t *testing.T) {
 	if sentence != want {
 		t.Errorf("the page says %q, want %q", sentence, want)
 	}
-	p.Errors() // of the blocked request
+	// A server that answers, but not to this page, is not one that does not answer.
+	deaf := front(t, a, "deaf.example", http.NotFoundHandler())
+	for config, want := range map[string]string{
+		deaf + "/meanwhile.json": "The server " + deaf + " answers, but not to pages of https://static.example:",
+		"https://deaf.example:1": "The server https://deaf.example:1 does not answer, or its certificate is not valid.",
+	} {
+		p.Eval(fmt.Sprintf(`(async () => {
+			const { join } = await import(%q)
+			return join({ canvas: document.querySelector("canvas"), config: %q }).then(() => "", e => e.message)
+		})()`, url+"meanwhile.js", config), &sentence)
+		if !strings.HasPrefix(sentence, want) {
+			t.Errorf("the page says %q, want %q", sentence, want)
+		}
+	}
+	p.Errors() // of the blocked requests
 }
 
 // Behind a reverse proxy with https the page plays over WebSocket, or over WebTransport where UDP
