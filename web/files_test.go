@@ -97,9 +97,9 @@ func TestGuideNamesThePanel(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names, lines []string
+	shown := regexp.MustCompile(`\b(name|title): "([^"]+)"|this\.section\("\w+", "([^"]+)"\)`)
 	for _, name := range []string{"meanwhile/panel/measures.js", "meanwhile/panel/panel.js"} {
-		source := read(t, name)
-		for _, m := range regexp.MustCompile(`\b(name|title): "([^"]+)"|this\.section\("\w+", "([^"]+)"\)`).FindAllStringSubmatch(source, -1) {
+		for _, m := range shown.FindAllStringSubmatch(read(t, name), -1) {
 			names = append(names, m[2]+m[3])
 			if m[1] == "name" && strings.HasSuffix(name, "measures.js") {
 				lines = append(lines, m[2])
