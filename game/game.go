@@ -1,6 +1,6 @@
-// Package game is the contract between Meanwhile and the rules of a game: functions over a World.
-// The server runs all of them, a player's client Act and Step as a prediction. Rules must be
-// deterministic: use geom, World.Rand and World.Tick, never math, math/rand and clocks.
+// Package game is the contract with a game's rules: functions over a World. The server runs all, a
+// player's client Act and Step as a prediction. Rules must be deterministic: use geom, World.Rand
+// and World.Tick, not math, rand, clocks.
 package game
 
 import (
@@ -46,8 +46,8 @@ func ExtrapolatedBeyond(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Beyond = metres }
 }
 
-// Predicted is for doors, platforms, balls: every client runs them ahead by Step, and shows at once
-// what a command spawns. Seen gives them as of the Eye. All properties are for everyone.
+// Predicted is for doors, platforms, balls: clients run them ahead by Step and show at once
+// what commands spawn. Seen is as of the Eye. All is for all.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
 // Near is Predicted for players within so many metres, and for its spawner.
@@ -74,8 +74,8 @@ func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }
 
-// Get returns the state of entity id, in a client the newest known one. It is never nil and valid
-// until the callback returns. Writes to what does not exist or is not predicted are discarded.
+// Get returns the state of entity id, in a client the newest known: never nil, valid in this
+// callback. Writes to what is absent or not predicted are lost.
 func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
 }
@@ -99,8 +99,20 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Seen is lag compensation: copies of the others as player me saw them when it made the command,
-// without what observers do not receive. Places stay relative to parents (see SeenOn).
+// Drawn is what this frame shows by rising ID; c is a client of app/play.
+func (k Kind[T]) Drawn(c engine.Screen) iter.Seq2[engine.DrawnInfo, T] {
+	return func(yield func(engine.DrawnInfo, T) bool) {
+		var v T
+		for info := range c.Picture().DrawnOf(k.k, unsafe.Pointer(&v)) {
+			if !yield(info, v) {
+				return
+			}
+		}
+	}
+}
+
+// Seen is lag compensation: copies of the others as player me saw them at the command, as far as
+// observers know. Places are relative to parents (SeenOn).
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) { each(k.of(w).Look(me), yield) }
 }
@@ -154,6 +166,18 @@ func NewUrgentEvent[T any](name string) Event[T] {
 func (e Event[T]) event() *engine.Kind { return e.k }
 
 func Events(e ...anyEvent) []anyEvent { return e }
+
+// Shown is Drawn for what happens in this frame.
+func (e Event[T]) Shown(c engine.Screen) iter.Seq2[engine.ShownInfo, T] {
+	return func(yield func(engine.ShownInfo, T) bool) {
+		var v T
+		for info := range c.Picture().ShownOf(e.k, unsafe.Pointer(&v)) {
+			if !yield(info, v) {
+				return
+			}
+		}
+	}
+}
 
 // Emit sends an event to all who can see at, at once where it is predicted.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {

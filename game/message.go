@@ -16,7 +16,7 @@ type handled engine.Handled
 
 func (h handled) handled() engine.Handled { return engine.Handled(h) }
 
-// Message is words between players (g.send, client.Say) and rules, such as chat.
+// Message is what players (g.send, client.Say) and rules say, such as chat.
 type Message[T any] struct{ *engine.Message }
 
 // NewMessage declares a message that each player may send so often, and more at once after a pause.
@@ -42,8 +42,7 @@ func (m Message[T]) On(f func(w *World, from ID, v T)) anyMessage {
 // Send sends v to a player, once and in order; a prediction sends nothing.
 func (m Message[T]) Send(w *World, to ID, v T) { w.engine().Say(m.Message, to, unsafe.Pointer(&v)) }
 
-// SendAll sends v to the players that to accepts, such as a team, 0 being spectators; to all if
-// nil.
+// SendAll sends v to players that to accepts (0: spectators), to all if nil.
 func (m Message[T]) SendAll(w *World, to func(player ID) bool, v T) {
 	w.engine().SayAll(m.Message, to, unsafe.Pointer(&v))
 }

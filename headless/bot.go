@@ -51,7 +51,8 @@ func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datag
 
 // Frame advances the bot to now, which must not decrease: it makes the commands that are due, by at
 // most one decision, and returns the datagram to send, if there is one. The datagram is valid until
-// the next call. err is the last panic of the Bot function in this frame; those commands do nothing.
+// the next call. err is the last panic of the Bot function in this frame; those commands do
+// nothing.
 func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 	due := b.core.Frame(now)
 	if b.clock != nil {
@@ -79,6 +80,18 @@ func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 		return nil, err
 	}
 	return b.core.Encode(now), err
+}
+
+// driven is Frame by f, which makes the commands, and shows and takes what is to be shown.
+func (b *Bot) driven(now clock.Time, f func(c *client.Client, now clock.Time, due int)) (datagram []byte) {
+	due := b.core.Frame(now)
+	b.core.FrameTook(b.clock().Sub(now))
+	b.listen(b.core)
+	f(b.core, now, due)
+	if b.mute {
+		return nil
+	}
+	return b.core.Encode(now)
 }
 
 // listen hands on what the rules said to b, to which the core now answers.

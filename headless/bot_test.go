@@ -11,8 +11,8 @@ import (
 	"meanwhile/server"
 )
 
-// A bot with a pause decides that often, however many frames and commands there are; without one, in
-// each frame with commands.
+// A bot with a pause decides that often, however many frames and commands there are; without one,
+// in each frame with commands.
 func TestPauseBetweenDecisions(t *testing.T) {
 	for _, c := range []struct {
 		pause    time.Duration

@@ -25,27 +25,30 @@ type Config struct {
 	Rules *game.Rules
 	// Clock is the clock of the connection.
 	Clock transport.Clock
-	// Watch asks to see what happens, some time later, without an avatar; Welcome.Late says how much.
+	// Watch asks to see what happens, some time later, without an avatar; Welcome.Late says how
+	// much.
 	Watch bool
 	// Name and Room go into the hello; an empty Room leaves the choice to the server.
 	Name, Room string
-	// Token returns a connect token, where the server asks for one; a token opens one connection. It
-	// is called by the goroutine of Join, and later by another one. Nil: there is none.
+	// Token returns a connect token, where the server asks for one; a token opens one connection.
+	// It is called by the goroutine of Join, and later by another one. Nil: there is none.
 	Token func(ctx context.Context) ([]byte, error)
+	// Code is that of a private room, where the server asks for one.
+	Code string
 	// Guest is a secret of a player without an account, who finds again what the server stored
 	// under it. All zero stores nothing.
 	Guest [session.KeySize]byte
-	// Dial opens another connection where the one before was lost, so that the player goes on where it
-	// was, or joins anew where the server does not know it any more. Nil: the player ends with its
-	// connection.
+	// Dial opens another connection where the one before was lost, so that the player goes on where
+	// it was, or joins anew where the server does not know it any more. Nil: the player ends with
+	// its connection.
 	Dial func(ctx context.Context) (transport.Conn, error)
 	// OnReturn is called when the player is in again; restarted says that the server has restarted.
 	// It may be nil, and must not call the Player.
 	OnReturn func(w session.Welcome, restarted bool)
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot client.BotFunc
-	// Decisions is how often a second Bot decides at most, for instance 10 as people do; between, its
-	// last command is repeated without presses. 0 or less: once a frame.
+	// Decisions is how often a second Bot decides at most, for instance 10 as people do; between,
+	// its last command is repeated without presses. 0 or less: once a frame.
 	Decisions int
 	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
 	// allows. See Player.Ask.
@@ -81,6 +84,9 @@ type Player struct {
 	dropped []wire.Seq
 	refusal error // why the server sent this player away; nil: it has not
 	limits  session.Limits
+
+	farewell session.Farewell // of this connection
+	ends     clock.Time       // when it says that the room ends; 0: there is none
 }
 
 // Join says hello over a connection and waits for the welcome. ctx bounds the wait. A refusal is an
@@ -141,10 +147,11 @@ func withToken(ctx context.Context, cfg *Config, hello session.Hello) (session.H
 	return hello, nil
 }
 
-// greet says hello over a connection, and returns the welcome. What hello leaves open comes from cfg.
+// greet says hello over a connection, and returns the welcome. What hello leaves open comes from
+// cfg.
 func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.Hello) (w session.Welcome, err error) {
 	hello.Schema, hello.Name = cfg.Rules.Hash, cfg.Name
-	hello.Guest, hello.Watch = cfg.Guest, cfg.Watch
+	hello.Guest, hello.Watch, hello.Code = cfg.Guest, cfg.Watch, cfg.Code
 	if hello.Room == "" {
 		hello.Room = cfg.Room
 	}
@@ -171,58 +178,22 @@ func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.
 // Run plays until ctx ends, then leaves and returns nil; or until the connection ends for good, and
 // then returns why. The connection is closed when it returns. It may be called once.
 func (p *Player) Run(ctx context.Context) error {
-	var others sync.WaitGroup // readers, and who dials
-	conn, in := p.conn, p.in
-	others.Go(func() { p.read(conn, in) })
+	d := p.Drive()
 	ticker := time.NewTicker(time.Second / time.Duration(p.cfg.FrameRate))
 	defer ticker.Stop()
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	var dialled chan another // nil: nobody dials
 	var err error
 	for err == nil && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case a := <-dialled:
-			if dialled = nil; a.err != nil {
-				err = a.err
-				break
-			}
-			if err = p.switchTo(a); err == nil {
-				in := p.in
-				others.Go(func() { p.read(a.conn, in) })
-			}
+		case a := <-d.dialled:
+			err = d.arrive(a)
 		case <-ticker.C:
-			if dialled == nil {
-				var why error
-				if why, err = p.lost(); why != nil && err == nil {
-					dialled = make(chan another, 1)
-					others.Go(func() { dialled <- p.dial(running, why) })
-				}
-			}
-			p.frame()
+			err = d.Frame(nil)
 		}
 	}
-	stop()
-	p.conn.Close(session.Goodbye)
-	<-p.conn.Done()
-	others.Wait()
-	select {
-	case a := <-dialled:
-		if a.conn != nil {
-			a.conn.Close(session.Goodbye)
-		}
-	default:
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.bot.core.RefuseOpen(errLost)
-	p.bot.listen(p.bot.core)
+	d.Leave()
 	if ctx.Err() != nil {
 		return nil
-	}
-	if p.refusal != nil {
-		return p.refusal
 	}
 	return err
 }
@@ -246,14 +217,16 @@ func (p *Player) read(conn transport.Conn, in *transport.Queue) {
 			p.refusal = session.Refused(m, p.cfg.Rules.Text)
 		} else if l, err := session.DecodeLimits(m); err == nil {
 			p.limits = l
+		} else if f, err := session.DecodeFarewell(m); err == nil {
+			p.farewell, p.ends = f, p.cfg.Clock().Add(f.In)
 		}
 		p.mu.Unlock()
 	}
 }
 
-// frame runs one frame of the client. Datagrams that the connection dropped before the path are no
-// loss on it, so the client learns of them before it encodes the next one.
-func (p *Player) frame() {
+// frame runs one frame of the client, by f if it is not nil. Datagrams that the connection dropped
+// before the path are no loss on it, so the client learns of them before it encodes the next one.
+func (p *Player) frame(f func(c *client.Client, now clock.Time, due int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for ok := true; ok; {
@@ -268,7 +241,12 @@ func (p *Player) frame() {
 		p.bot.core.Dropped(seq)
 	}
 	now := p.cfg.Clock()
-	datagram, _ := p.bot.Frame(now) // a Bot function that panics commands nothing
+	var datagram []byte
+	if f == nil {
+		datagram, _ = p.bot.Frame(now) // a Bot function that panics commands nothing
+	} else {
+		datagram = p.bot.driven(now, f)
+	}
 	for ; datagram != nil; datagram = p.bot.core.Encode(now) {
 		p.conn.Send(datagram)
 	}
@@ -291,7 +269,8 @@ func (p *Player) Ask(l session.Limits) error {
 	return p.Conn().SendMessage(b)
 }
 
-// Follow makes a player who watches look from where an entity is; 0 leaves the choice to the server.
+// Follow makes a player who watches look from where an entity is; 0 leaves the choice to the
+// server.
 func (p *Player) Follow(id game.ID) error {
 	b, err := session.Follow{Entity: uint32(id)}.Append(nil)
 	if err != nil {
@@ -312,6 +291,14 @@ func (p *Player) Limits() session.Limits {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.limits
+}
+
+// Farewell returns the server's word that the room is about to end, and in how long; ok is false if
+// it said nothing of it. The player comes back by itself, by Config.Dial.
+func (p *Player) Farewell() (f session.Farewell, in time.Duration, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.farewell, max(p.ends.Sub(p.cfg.Clock()), 0), p.ends != 0
 }
 
 // SetBot changes who makes the commands; nil makes the avatar stand still.

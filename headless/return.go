@@ -37,8 +37,8 @@ const errLost = "the connection was lost"
 // errDeaf is why a connection is given up that does not say that it is lost.
 var errDeaf = errors.New("headless: nothing arrives any more")
 
-// lost returns why the connection is lost, nil while it is not. err is the same where the player does
-// not come back: it has nowhere to dial, or the server sent it away.
+// lost returns why the connection is lost, nil while it is not. err is the same where the player
+// does not come back: it has nowhere to dial, or the server sent it away.
 func (p *Player) lost() (why, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *Player) switchTo(a another) error {
 			}
 		}
 	}
-	p.bot.mute = false
+	p.bot.mute, p.farewell, p.ends = false, session.Farewell{}, 0
 	p.id.Store(w.Player)
 	p.now.Store(&a.conn)
 	if p.cfg.OnReturn != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"meanwhile/app/offer"
 	"meanwhile/app/site"
 	"meanwhile/game"
 	"meanwhile/netsim"
@@ -131,7 +132,7 @@ func (f *flags) run(
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, joinTimeout)
-	target, err := Ask(asking, base, f.Room, nil)
+	target, err := offer.Ask(asking, base, f.Room, nil)
 	cancel()
 	if err != nil {
 		return err
@@ -140,13 +141,13 @@ func (f *flags) run(
 		return fmt.Errorf("the server plays %s, whose rules this program does not have; the program of that game has a "+
 			"command load, too", target.Game)
 	}
-	if p := target.around(base); p != "" && f.Via == "" && s.sendsUDP() {
+	if p := target.Around(base); p != "" && f.Via == "" && s.sendsUDP() {
 		fmt.Fprintf(stderr, "The server at %s sends players to UDP %s. If a proxy is at the former address, they go "+
 			"around it; --via %[1]s sends them through it.\n", base.Host, p)
 	}
-	target = target.via(f.Via)
+	target = target.Via(f.Via)
 	for _, seat := range s.seats {
-		if _, err := target.hostOf(seat.over); err != nil {
+		if _, err := target.HostOf(seat.over); err != nil {
 			return err
 		}
 	}
@@ -241,7 +242,7 @@ func (f *flags) address() (*url.URL, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, badUsage("%q is not an address such as http://127.0.0.1:8080/", f.URL)
 	}
-	if !f.Remote && !Loopback(base.Hostname()) {
+	if !f.Remote && !offer.Loopback(base.Hostname()) {
 		return nil, badUsage("%s is not this machine; use --remote if you may load it", base.Hostname())
 	}
 	if f.Via != "" {
@@ -250,12 +251,6 @@ func (f *flags) address() (*url.URL, error) {
 		}
 	}
 	return base, nil
-}
-
-// Loopback reports whether a host name is this machine.
-func Loopback(name string) bool {
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // noNetwork is the profile of players who connect straight to the server.

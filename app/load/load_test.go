@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"meanwhile/app/offer"
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/geom"
@@ -80,7 +81,7 @@ func serve(t *testing.T, cfg host.Config) (s *memory.Listener, stop func()) {
 // newTestSwarm returns players who dial.
 func newTestSwarm(t *testing.T, f *flags, rules *game.Rules, dial dialFunc) *swarm {
 	t.Helper()
-	f.Transport, f.Profile = overQUIC, noNetwork
+	f.Transport, f.Profile = offer.QUIC, noNetwork
 	if f.Ramp == 0 {
 		f.Ramp = 100
 	}
@@ -363,8 +364,8 @@ func TestVerdict(t *testing.T) {
 		figures: figures{Hitches: spread{1.416, 1, 9, 12345.67}, Starved: spread{0.002, 0, 0.03, 1},
 			RTT: spread{4, 3, 7.5, 12345.67}, Delay: spread{60, 60, 80.26, 12345.67}},
 		Groups: []*group{
-			{Transport: overWebTransport, Network: "burst-loss", Players: 100},
-			{Transport: overQUIC, Players: 100},
+			{Transport: offer.WebTransport, Network: "burst-loss", Players: 100},
+			{Transport: offer.QUIC, Players: 100},
 		},
 	}
 	var l limits

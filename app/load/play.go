@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"meanwhile/app/offer"
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/headless"
@@ -21,14 +22,7 @@ import (
 	"meanwhile/transport/webtransport"
 )
 
-// The transports, as players name them.
-const (
-	overQUIC         = "quic"
-	overWebTransport = "webtransport"
-	overWebSocket    = "websocket"
-)
-
-var transports = []string{overQUIC, overWebTransport, overWebSocket}
+var transports = []string{offer.QUIC, offer.WebTransport, offer.WebSocket}
 
 const (
 	// decisions is how often a second each player decides, about as people do.
@@ -84,7 +78,7 @@ func (w *swarm) fail(err error) {
 
 // sendsUDP reports whether any player connects over UDP.
 func (w *swarm) sendsUDP() bool {
-	return slices.ContainsFunc(w.seats, func(s *seat) bool { return s.over != overWebSocket })
+	return slices.ContainsFunc(w.seats, func(s *seat) bool { return s.over != offer.WebSocket })
 }
 
 // A seat is the place of one player, and of those who come after it left.
@@ -116,9 +110,9 @@ func (s *seat) networkName() string {
 }
 
 // dialer returns what connects the seat's players, over a network of its own if it has one.
-func (s *seat) dialer(target *Server) (dialFunc, error) {
+func (s *seat) dialer(target *offer.Server) (dialFunc, error) {
 	if s.network != nil || s.swarm.flags.Trouble > 0 {
-		host, err := target.hostOf(s.over)
+		host, err := target.HostOf(s.over)
 		if err != nil {
 			return nil, err
 		}
@@ -131,15 +125,15 @@ func (s *seat) dialer(target *Server) (dialFunc, error) {
 		if err := s.impair(); err != nil {
 			return nil, err
 		}
-		target = target.via(s.relay.Addr())
+		target = target.Via(s.relay.Addr())
 	}
 	now := s.swarm.clock
 	switch s.over {
-	case overWebSocket:
+	case offer.WebSocket:
 		return func(ctx context.Context) (transport.Conn, error) {
-			return websocket.Dial(ctx, target.Socket, websocket.DialConfig{Clock: now, TLS: target.socketTrust})
+			return websocket.Dial(ctx, target.Socket, websocket.DialConfig{Clock: now, TLS: target.SocketTrust})
 		}, nil
-	case overWebTransport:
+	case offer.WebTransport:
 		return func(ctx context.Context) (transport.Conn, error) {
 			return webtransport.Dial(ctx, target.Session.String(),
 				webtransport.DialConfig{Clock: now, TLS: target.Trust})

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"meanwhile/app/load"
+	"meanwhile/app/offer"
 	"meanwhile/app/site"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
@@ -42,7 +42,7 @@ type doctor struct {
 	roots  *x509.CertPool // of authorities, nil: this machine's
 	stdout io.Writer
 	base   *url.URL
-	server *load.Server
+	server *offer.Server
 	checks int
 	failed int
 }
@@ -136,7 +136,7 @@ func (d *doctor) https(ctx context.Context) bool {
 		"with https"
 	port := d.base.Port()
 	if d.base.Scheme == "http" {
-		if load.Loopback(d.base.Hostname()) {
+		if offer.Loopback(d.base.Hostname()) {
 			d.skips("certificate", "none is needed on this machine")
 			return true
 		}
@@ -203,7 +203,7 @@ func (d *doctor) get(ctx context.Context, path, origin string) (*http.Response, 
 	}
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	return load.Fetch(ctx, u, origin, d.roots)
+	return offer.Fetch(ctx, u, origin, &tls.Config{RootCAs: d.roots})
 }
 
 // page looks at the page and its headers, and compares clocks.
@@ -258,7 +258,7 @@ func (d *doctor) configuration(ctx context.Context) bool {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	var err error
-	if d.server, err = load.Ask(ctx, d.base, "", d.roots); err != nil {
+	if d.server, err = offer.Ask(ctx, d.base, "", &tls.Config{RootCAs: d.roots}); err != nil {
 		return d.fails(
 			"game",
 			"see that the address leads to a server of Meanwhile, and a proxy passes all paths on",
@@ -432,7 +432,7 @@ func (d *doctor) origins(ctx context.Context) bool {
 
 // private checks that what is for the operator is not for everybody.
 func (d *doctor) private(ctx context.Context) bool {
-	if load.Loopback(d.base.Hostname()) {
+	if offer.Loopback(d.base.Hostname()) {
 		return true
 	}
 	for _, path := range []string{"/metrics", "/receipts", "/truth", "/debug/pprof/"} {

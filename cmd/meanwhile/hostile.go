@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"meanwhile/app/load"
+	"meanwhile/app/offer"
 	"meanwhile/client"
 	"meanwhile/headless"
 	"meanwhile/host"
@@ -100,7 +100,7 @@ func findTarget(ctx context.Context, address string) (*hostile.Target, error) {
 	}
 	asking, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	s, err := load.Ask(asking, base, "", nil)
+	s, err := offer.Ask(asking, base, "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (v *victim) stop() {
 func (v *victim) collect(ctx context.Context) (map[string]float64, error) {
 	u := *v.metrics
 	u.Path, u.RawQuery = "/debug/pprof/heap", "gc=1"
-	if _, _, err := load.Fetch(ctx, &u, "", nil); err != nil {
+	if _, _, err := offer.Fetch(ctx, &u, "", nil); err != nil {
 		return nil, err
 	}
 	return v.look(ctx)
@@ -228,7 +228,7 @@ func (v *victim) collect(ctx context.Context) (map[string]float64, error) {
 func (v *victim) look(ctx context.Context) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	_, b, err := load.Fetch(ctx, v.metrics, "", nil)
+	_, b, err := offer.Fetch(ctx, v.metrics, "", nil)
 	if err != nil {
 		return nil, fmt.Errorf("the server's figures: %w", err)
 	}

@@ -24,11 +24,7 @@ var placeClass = class{
 	values: valueRules{
 		load: loadScaled, store: storeScaled, clamp: clampScaled, observe: observeScaled,
 		drawn: drawnScaled, exact: exactScaled, round: roundScaled,
-		redraw: func(q *Prop, src []float64, dst []int64) {
-			for c, v := range src {
-				dst[c] = round(float64(v * q.drawn.per))
-			}
-		},
+		redraw: redrawScaled,
 		delta: 4, alone: 12,
 	},
 }

@@ -94,3 +94,9 @@ func roundScaled(q *Prop, src []float64, dst []int64) {
 		dst[c] = round(float64(v * q.Sim))
 	}
 }
+
+func redrawScaled(q *Prop, src []float64, dst []int64) {
+	for c, v := range src {
+		dst[c] = round(float64(v * q.drawn.per))
+	}
+}

@@ -259,3 +259,29 @@ func (k *Kind) FromExact(src []float64, dst []int64) {
 		}
 	}
 }
+
+// StoreFloats writes numbers as AppendDrawn and AppendExact make them into the struct at p, for
+// programs that draw: what comes in steps by 1/SubSteps of what observers receive, all else as it
+// is. src has Floats numbers, scratch room for Sims integers.
+func (k *Kind) StoreFloats(p unsafe.Pointer, src []float64, scratch []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		c, g := classes[q.Class], &q.own.grid
+		from, to := src[q.At:q.At+q.Comps], scratch[:q.Comps]
+		switch {
+		case q.isText():
+			for j := range from {
+				roundUint32(q, from[j:], to[j:])
+			}
+		case q.ObsAt < 0 || !c.facts.graded && c.values.redraw == nil:
+			c.values.round(q, from, to)
+		case c.values.redraw != nil:
+			g = &q.drawn
+			c.values.redraw(q, from, to)
+		default:
+			g = &q.drawn
+			redrawScaled(q, from, to)
+		}
+		c.values.store(q, g, unkept(unsafe.Add(p, q.field.offset)), to)
+	}
+}

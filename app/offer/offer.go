@@ -1,9 +1,10 @@
-package load
+// Package offer asks a server what it offers to players: /meanwhile.json, and what follows from it
+// for programs.
+package offer
 
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,13 @@ import (
 	"meanwhile/transport/cert"
 )
 
+// The transports, as players name them.
+const (
+	QUIC         = "quic"
+	WebTransport = "webtransport"
+	WebSocket    = "websocket"
+)
+
 // maxConfig is how many bytes of a server's answers are read.
 const maxConfig = 64 << 10
 
@@ -27,13 +35,14 @@ type Server struct {
 	Schema string
 	Wasm   string
 	Exec   string
-	Ends   bool // nobody new is admitted
+	Ends   bool   // nobody new is admitted
+	To     string // where players should go then: the address of a page; "": nowhere
 
-	Session *url.URL    // of WebTransport, whose host is that of QUIC, too; nil if there is neither
-	Trust   *tls.Config // for these
-	Socket  string      // address of WebSocket
-
-	socketTrust *tls.Config // for it; nil: the authorities of this machine
+	Session     *url.URL           // of WebTransport, whose host is that of QUIC, too; nil if there is neither
+	Trust       *tls.Config        // for these
+	Hashes      []cert.Fingerprint // of the certificates that it trusts; none: an authority vouches for it
+	Socket      string             // address of WebSocket
+	SocketTrust *tls.Config        // for it; nil: the authorities of this machine
 }
 
 // answer is /meanwhile.json.
@@ -46,15 +55,17 @@ type answer struct {
 	}
 	WebSocket string
 	Ends      bool
+	To        string
 }
 
-// Ask fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
-func Ask(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) (*Server, error) {
+// Ask fetches the /meanwhile.json of the server at base. trust is of whom the certificate of its
+// page must be; nil: the authorities of this machine.
+func Ask(ctx context.Context, base *url.URL, room string, trust *tls.Config) (*Server, error) {
 	u := base.JoinPath("meanwhile.json")
 	if room != "" {
 		u.RawQuery = url.Values{"room": {room}}.Encode()
 	}
-	response, b, err := Fetch(ctx, u, "", roots)
+	response, b, err := Fetch(ctx, u, "", trust)
 	if err != nil {
 		return nil, fmt.Errorf("no server answers at %s: %w", base, err)
 	}
@@ -65,12 +76,13 @@ func Ask(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) 
 	if err := json.Unmarshal(b, &a); err != nil || a.Game == "" {
 		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
 	}
-	s := &Server{Game: a.Game, Room: a.Room, Schema: a.Schema, Wasm: a.Wasm, Exec: a.Exec, Ends: a.Ends}
-	return s, s.complete(base, &a, roots)
+	s := &Server{Game: a.Game, Room: a.Room, Schema: a.Schema, Wasm: a.Wasm, Exec: a.Exec, Ends: a.Ends, To: a.To,
+		SocketTrust: trust}
+	return s, s.complete(base, &a)
 }
 
 // Fetch asks for an address as a page of origin does, or as a program if that is "".
-func Fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool) (*http.Response, []byte, error) {
+func Fetch(ctx context.Context, u *url.URL, origin string, trust *tls.Config) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, nil, err
@@ -79,7 +91,7 @@ func Fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool)
 		request.Header.Set("Origin", origin)
 	}
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{RootCAs: roots}}}
+		TLSClientConfig: trust}}
 	response, err := c.Do(request)
 	if err != nil {
 		return nil, nil, errors.Unwrap(err)
@@ -90,7 +102,7 @@ func Fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool)
 }
 
 // complete reads the addresses in a server's answer.
-func (s *Server) complete(base *url.URL, a *answer, roots *x509.CertPool) error {
+func (s *Server) complete(base *url.URL, a *answer) error {
 	u, err := base.Parse(a.WebSocket)
 	if err != nil {
 		return fmt.Errorf("the server's WebSocket address %q cannot be read", a.WebSocket)
@@ -115,10 +127,9 @@ func (s *Server) complete(base *url.URL, a *answer, roots *x509.CertPool) error 
 		return fmt.Errorf("the server's WebTransport address %q cannot be read", a.WebTransport.URL)
 	}
 	if len(a.WebTransport.Hashes) == 0 { // an authority vouches for it
-		s.Trust = &tls.Config{RootCAs: roots}
+		s.Trust = s.SocketTrust
 		return nil
 	}
-	var prints []cert.Fingerprint
 	for _, hash := range a.WebTransport.Hashes {
 		var f cert.Fingerprint
 		if len(hash) != hex.EncodedLen(len(f)) {
@@ -127,14 +138,14 @@ func (s *Server) complete(base *url.URL, a *answer, roots *x509.CertPool) error 
 		if n, err := hex.Decode(f[:], []byte(hash)); err != nil || n != len(f) {
 			return fmt.Errorf("the server's certificate hash %q cannot be read", hash)
 		}
-		prints = append(prints, f)
+		s.Hashes = append(s.Hashes, f)
 	}
-	s.Trust = cert.Pin(prints...)
+	s.Trust = cert.Pin(s.Hashes...)
 	return nil
 }
 
-// via lets all players connect to address, "host:port"; "" changes nothing.
-func (s *Server) via(address string) *Server {
+// Via lets all players connect to address, "host:port"; "" changes nothing.
+func (s *Server) Via(address string) *Server {
 	if address == "" {
 		return s
 	}
@@ -142,24 +153,27 @@ func (s *Server) via(address string) *Server {
 	if s.Session != nil {
 		u := *s.Session
 		u.Host, t.Session = address, &u
-		t.Trust = s.Trust.Clone()
+		if t.Trust = s.Trust.Clone(); t.Trust == nil {
+			t.Trust = &tls.Config{}
+		}
 		t.Trust.ServerName = s.Session.Hostname()
 	}
 	if u, err := url.Parse(s.Socket); err == nil { // it was parsed before
-		if t.socketTrust == nil {
-			t.socketTrust = &tls.Config{ServerName: u.Hostname()}
+		if t.SocketTrust = s.SocketTrust.Clone(); t.SocketTrust == nil {
+			t.SocketTrust = &tls.Config{}
 		}
+		t.SocketTrust.ServerName = u.Hostname()
 		u.Host = address
 		t.Socket = u.String()
 	}
 	return &t
 }
 
-// hostOf returns "host:port" of what a transport connects to.
-func (s *Server) hostOf(over string) (string, error) {
-	if over != overWebSocket {
+// HostOf returns "host:port" of what a transport connects to.
+func (s *Server) HostOf(over string) (string, error) {
+	if over != WebSocket {
 		if s.Session == nil {
-			return "", fmt.Errorf("the server offers WebSocket alone; use --transport %s", overWebSocket)
+			return "", fmt.Errorf("the server offers WebSocket alone; use --transport %s", WebSocket)
 		}
 		return s.Session.Host, nil
 	}
@@ -177,11 +191,17 @@ func (s *Server) hostOf(over string) (string, error) {
 	return u.Host, nil
 }
 
-// around returns where players over QUIC and WebTransport connect to, "host:port", if that is
+// Around returns where players over QUIC and WebTransport connect to, "host:port", if that is
 // another port than the page's at base; else "".
-func (s *Server) around(base *url.URL) string {
+func (s *Server) Around(base *url.URL) string {
 	if s.Session == nil || s.Session.Port() == base.Port() || base.Port() == "" {
 		return ""
 	}
 	return s.Session.Host
+}
+
+// Loopback reports whether a host name is this machine.
+func Loopback(name string) bool {
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
