@@ -175,13 +175,19 @@ func TestPlayersSeeEachOther(t *testing.T) {
 	if p, _ := mine(a); seen[0].From.Sub(p.Pos).Len() > 0.1 {
 		t.Errorf("the shot begins at %v, the shooter stands at %v", seen[0].From, p.Pos)
 	}
-	for _, r := range a.Quality().Rows() {
+	checkPanel(t, a)
+}
+
+// checkPanel checks what a panel would show of a player who plays.
+func checkPanel(t *testing.T, c *play.Client[zap.Cmd]) {
+	t.Helper()
+	for _, r := range c.Quality().Rows() {
 		if r.Name == "" || r.Value == "" || !strings.HasSuffix(r.Help, ".") || r.Bad < 0 || r.Bad > 1 {
 			t.Errorf("a line of the panel is %+v", r)
 		}
 	}
-	if a.Notice() != "" {
-		t.Errorf("it says %q, and nothing is wrong", a.Notice())
+	if c.Notice() != "" {
+		t.Errorf("it says %q, and nothing is wrong", c.Notice())
 	}
 }
 

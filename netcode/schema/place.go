@@ -25,7 +25,7 @@ var placeClass = class{
 		load: loadScaled, store: storeScaled, clamp: clampScaled, observe: observeScaled,
 		drawn: drawnScaled, exact: exactScaled, round: roundScaled,
 		redraw: redrawScaled,
-		delta: 4, alone: 12,
+		delta:  4, alone: 12,
 	},
 }
 
