@@ -638,7 +638,8 @@ function drawLegend() {
 // Controls: the colours, and how much of the line the game may use.
 const style = document.createElement("style")
 style.textContent = `
-  .controls { position: fixed; left: 14px; bottom: 34px; padding: 10px 14px; border-radius: 10px; background: rgba(9, 14, 20, 0.78);
+  .meanwhile-panel-button { top: auto; bottom: 36px } /* above is the map */
+  .controls { position: fixed; left: 14px; bottom: calc(34px + var(--meanwhile-bottom, 0px)); padding: 10px 14px; border-radius: 10px; background: rgba(9, 14, 20, 0.78);
     border: 1px solid rgba(130, 170, 195, 0.25); color: #dff4ff; font: 12px system-ui, "Segoe UI", sans-serif; display: grid; gap: 8px; width: 240px }
   .controls label { display: grid; gap: 4px } .controls b { float: right } .controls input[type=range] { width: 100%; accent-color: #7fd8f7 }
   .controls .row { display: flex; gap: 8px; align-items: center }`

@@ -86,7 +86,7 @@ export class Causes {
     const was = this.last
     this.last = { hitches: stats.hitches, corrections: stats.corrections, starved: stats.starved }
     if (!was || stats.state !== 1 || now - this.stoodAt < 100) return
-    if (stats.hitches > was.hitches) this.add(now, "stall", `Others stood still: ${this.why(now, late)}`)
+    if (stats.hitches > was.hitches) this.add(now, "stall", `Others stood still: ${this.why(now, late, stats.ageMs)}`)
     else if (late) this.add(now, "late", late)
     if (stats.starved > was.starved) this.add(now, "you", "Your command came too late")
     if (stats.corrections > was.corrections && stats.correctionCm >= CORRECTION_CM) {
@@ -137,14 +137,15 @@ export class Causes {
    * Why nothing newer had arrived.
    * @param {number} now
    * @param {string} late
+   * @param {number} ageMs of the newest record
    */
-  why(now, late) {
+  why(now, late, ageMs) {
     if (late) return late
     const lost = this.packets.filter(p => p.lost && now - p.at < 500).length
     if (lost) return lost > 1 ? `${lost} packets were lost` : "a packet was lost"
     const came = this.packets.findLast(p => !p.lost)
     if (!came || now - came.at > 100) return `nothing came for ${came ? Math.round(now - came.at) : PACKETS_MS} ms`
-    return "records came too late"
+    return ageMs > 0 ? `newest record ${Math.round(ageMs)} ms old` : "records came too late"
   }
 
   /**

@@ -354,12 +354,16 @@ export class Panel {
     this.changed()
   }
 
-  /** Gives a game that fills the window what the open panel leaves free of it. */
+  /** Gives a game that fills the window what the open panel leaves free of it. Other parts of the page read from variables how wide and
+   * high the rest is not. */
   makeRoom() {
-    const { canvas } = this.game
+    const { canvas } = this.game, { style } = document.documentElement
     if (this.own) Object.assign(canvas.style, this.own)
     this.own = null
-    if (!this.opened || this.options.into || this.sheet.matches || !this.box || !this.strip) return
+    const aside = this.opened && !this.options.into && !this.sheet.matches
+    style.setProperty("--meanwhile-right", `${aside ? this.box?.offsetWidth : 0}px`)
+    style.setProperty("--meanwhile-bottom", `${aside ? this.strip?.offsetHeight ?? 0 : 0}px`)
+    if (!aside || !this.box || !this.strip) return
     const { left, top, width, height } = canvas.getBoundingClientRect()
     if (left > 1 || top > 1 || width < innerWidth - 1 || height < innerHeight - 1) return // it has a place of its own
     this.own = { width: canvas.style.width, height: canvas.style.height }
@@ -461,6 +465,7 @@ export class Panel {
    * @param {Record<string, number | string>} changes
    */
   choose(changes) {
+    if ("delayMs" in changes) this.causes.forget() // another path: what was usual is not
     for (const name in changes) this.game.set(name, changes[name])
     this.show()
   }
@@ -481,7 +486,7 @@ export class Panel {
       const response = await fetch(`/truth?room=${encodeURIComponent(game.options.room ?? "")}`).catch(() => null)
       this.carries = response?.ok ? (await response.json())[game.me?.id] ?? 0 : 0
     }
-    if (game.observer === this) this.asking = window.setTimeout(() => this.ask(), ASK_MS)
+    if (game.observer === this && !game.stopped) this.asking = window.setTimeout(() => this.ask(), ASK_MS)
   }
 
   /**

@@ -1,6 +1,6 @@
 // Calls that tsc must accept, and calls that it must refuse: each line after @ts-expect-error is a mistake that a page's author
 // could make. No test loads this file; tsc --project web/tsconfig.pages.json checks it.
-import { join } from "/meanwhile.js"
+import { join, panel } from "/meanwhile.js"
 
 /** @typedef {import("/meanwhile.js").Vec2} Vec2 */
 /** @typedef {{kinds: {pilot: {pos: Vec2}}, avatar: {pos: Vec2}, command: {move: Vec2}, events: {zap: {from: Vec2}}}} Zap */
@@ -12,6 +12,11 @@ g.on.zap = zap => g.ctx.fillText(String(zap.key), zap.from.x, zap.from.y)
 g.draw = world => world.pilot.forEach(p => g.camera.toWorld(p.pos.x, p.lateMs))
 g.autopilot = g.set("delayMs", 100) === ""
 
+panel(g, { title: "Lag", switches: [{ name: "grid", title: "Grid", help: "Draws lines.", on: true, change: on => g.set("packets", on) }] })
+  .add(document.createElement("p"), "top")
+
+// @ts-expect-error: there is no such place
+panel(g).add(document.createElement("p"), "middle")
 // @ts-expect-error: there is no such option
 await join({ canvas, vew: { width: 40 } })
 // @ts-expect-error: there is no such key
