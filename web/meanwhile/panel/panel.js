@@ -76,6 +76,13 @@ function make(tag, className = "", text = "", help = "") {
   return e
 }
 
+/** What a network does, in words.
+ * @param {typeof AS_IT_IS} about */
+function claims({ delayMs, jitterMs, lossPct }) {
+  const parts = [delayMs && `${delayMs} ms each way`, jitterMs && `at times up to ${jitterMs} ms more`, lossPct && `${lossPct} % of all packets lost`].filter(Boolean)
+  return parts.length ? `About ${parts.join(", ")}.` : "Nothing is simulated."
+}
+
 export class Panel {
   /**
    * @param {PageGame} game
@@ -179,8 +186,9 @@ export class Panel {
     presets.setAttribute("role", "group")
     presets.setAttribute("aria-label", "Networks")
     for (const about of this.networks) {
-      const b = make("button", "", about.title)
+      const help = claims(about), b = make("button", "", about.title, help)
       b.type = "button"
+      b.setAttribute("aria-description", help)
       b.addEventListener("click", () => this.choose({ delayMs: about.delayMs, jitterMs: about.jitterMs, lossPct: about.lossPct, profile: about.name }))
       presets.append(b)
       this.controls.push(() => {

@@ -257,13 +257,19 @@ func TestPlaying(t *testing.T) {
 		p.Eval("g.set('delayMs', 80)", nil)
 		p.WaitFor("g.stats.rttMs > 160 && g.stats.delayMs > 80")
 		p.Eval("window.flown = []; { const draw = g.draw; g.draw = w => { draw(w); flown.push(...g.packets) } }", nil)
-		p.Eval("g.set('delayMs', 0); g.set('profile', 'ocean')", nil)
+		p.Press("F2")
+		p.WaitFor("g.opener.opened")
+		p.Eval(`[...document.querySelector(".meanwhile-panel").shadowRoot.querySelectorAll(".presets button")]
+			.find(b => b.textContent === "Across an ocean").click()`, nil)
 		p.WaitFor("flown.some(f => f.up && f.arrivedMs - f.sentMs > 75)")
 		p.WaitFor("flown.some(f => !f.up && f.arrivedMs - f.sentMs > 70)")
 		p.WaitFor("flown.some(f => Number.isNaN(f.arrivedMs))")
+		p.Press("F2")
+		p.WaitFor("!g.opener.opened && g.settings.profile === 'ocean' && g.settings.packets === 1")
 		if got := words(p, "g.set('profile', 'moon')"); !strings.HasPrefix(got, `There is no network "moon". There are: `) {
 			t.Errorf("refused with %q", got)
 		}
+		p.Eval("for (const name of ['delayMs', 'jitterMs', 'lossPct']) g.set(name, 0)", nil)
 		p.Eval("g.set('profile', ''); window.cleared = g.now", nil)
 		p.WaitFor(`[true, false].every(up =>
 			flown.some(f => f.up === up && f.sentMs > cleared && f.arrivedMs - f.sentMs < 50))`)
