@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -23,6 +24,9 @@ import (
 
 // A Store keeps records beyond the process; host.Store says how.
 type Store = host.Store
+
+// A Handler answers requests over HTTP.
+type Handler = http.Handler
 
 // options are the flags of a game's program.
 type options struct {
@@ -131,7 +135,7 @@ func run(
 		}
 	}
 	s, err := site.Listen(site.Config{
-		Addr: o.Addr, Door: o.Door, Pages: pages, Authenticate: authenticate(&how),
+		Addr: o.Addr, Door: o.Door, Pages: pages, Handlers: how.Handlers, Authenticate: authenticate(&how),
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
 			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
 			Store: how.Store, Rewind: how.Rewind, RewindTotal: how.RewindTotal,

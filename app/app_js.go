@@ -26,6 +26,9 @@ func Main[C any](def *game.Definition[C], _ ...Options) {
 // A Store is of no use in a browser.
 type Store = any
 
+// A Handler is of no use in a browser.
+type Handler = any
+
 // engine is the bridge as JavaScript calls it.
 type engine struct {
 	rules    *game.Rules

@@ -13,6 +13,11 @@ type Options struct {
 	// (docs/security.md). It may wait for others and is called by several goroutines at once. Its
 	// error is shown to the player.
 	Authenticate func(a Applicant) (Account, error)
+	// Handlers answer requests over HTTP of the game's own, by patterns of http.ServeMux such as
+	// "GET /best.json", on the players' address: whoever reaches the page can ask. They run beside
+	// the rooms, on several goroutines, and see no world. A pattern that is malformed, the library's
+	// own, or all of "/" is refused when the program starts.
+	Handlers map[string]Handler
 	// LimitsOf returns what a player is sent at most and how far back its shots are judged, by
 	// whatever class the game has. It is called when a player joins, by several goroutines. Players
 	// may ask for less to be sent. Nil gives everybody what --kbit and these Options say.

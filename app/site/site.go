@@ -12,10 +12,13 @@ import (
 	"io/fs"
 	"log"
 	"log/slog"
+	"maps"
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,7 +65,8 @@ type Config struct {
 	// Pages are the trees of the page's files; the first that has a name wins. The library's own
 	// files come last.
 	Pages []fs.FS
-	// Handlers answer further requests, by patterns of http.ServeMux.
+	// Handlers answer further requests, by patterns of http.ServeMux, before Pages do. Listen
+	// refuses patterns that are malformed or the site's own.
 	Handlers map[string]http.Handler
 	// Truth serves /truth, the server's own positions of all avatars, and what Door.Metrics offers
 	// at /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine:
@@ -133,6 +137,9 @@ const wsaAddrInUse = syscall.Errno(10048)
 // an error means.
 func Listen(cfg Config) (*Site, error) {
 	if err := checkAddr(cfg.Addr); err != nil {
+		return nil, err
+	}
+	if err := checkHandlers(cfg); err != nil {
 		return nil, err
 	}
 	if cfg.Host.Log == nil {
@@ -454,6 +461,44 @@ type complaints struct{ log *slog.Logger }
 func (c complaints) Write(line []byte) (int, error) {
 	c.log.Debug("a connection failed", "error", strings.TrimSpace(string(line)))
 	return len(line), nil
+}
+
+// checkHandlers returns an error that names the pattern of a handler that cannot be one.
+func checkHandlers(cfg Config) error {
+	own := []string{
+		"/", "/meanwhile.json", "/" + cfg.Host.Rules.Name + ".wasm", "/wasm_exec.js", transport.Path, reportPath,
+		tokenPath, "/truth",
+	}
+	mux := http.NewServeMux()
+	for _, path := range own {
+		mux.Handle(path, http.NotFoundHandler())
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(cfg.Handlers)) {
+		err := addHandler(mux, pattern, cfg.Handlers[pattern])
+		for _, path := range own {
+			for _, method := range []string{"GET", "POST"} {
+				r := &http.Request{Method: method, URL: &url.URL{Path: path}}
+				if _, got := mux.Handler(r); got != path && err == nil {
+					err = fmt.Errorf("%s is the library's own", path)
+				}
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("site: the handler of %q cannot be added: %w", pattern, err)
+		}
+	}
+	return nil
+}
+
+func addHandler(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if why := recover(); why != nil { // which is how net/http refuses, with lines of source behind the first one
+			first, _, _ := strings.Cut(fmt.Sprint(why), "\n")
+			err = errors.New(first)
+		}
+	}()
+	mux.Handle(pattern, h)
+	return nil
 }
 
 // handler answers every request over HTTP.

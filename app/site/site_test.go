@@ -102,6 +102,33 @@ func get(t testing.TB, url string, header ...string) (*http.Response, []byte) {
 	return response, b
 }
 
+func TestHandlers(t *testing.T) {
+	answer := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+	}
+	s := serve(t, Config{
+		Pages:    []fs.FS{fstest.MapFS{"best.json": {Data: []byte("not this one")}, "other.txt": {Data: []byte("a file")}}},
+		Handlers: map[string]http.Handler{"GET /best.json": answer("best"), "/api/": answer("api")},
+	}, fake(t))
+	for path, want := range map[string]string{"best.json": "best", "api/x": "api", "other.txt": "a file"} {
+		if r, b := get(t, s.URL()+path); string(b) != want || r.Header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
+			t.Errorf("%s: %q, %v", path, b, r.Header)
+		}
+	}
+	for pattern, why := range map[string]string{
+		"GET /meanwhile.json": "/meanwhile.json is the library's own", "/{any...}": "conflicts with pattern \"/\"",
+		"GET /" + rules(t).Name + ".wasm": ".wasm is the library's own", "POST /report": "/report is the library's own",
+		"GET /{": "bad wildcard", "best": "missing /",
+	} {
+		_, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},
+			Handlers: map[string]http.Handler{pattern: answer("")}})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q cannot be added: ", pattern)) ||
+			!strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
 func TestFiles(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 200)
 	tree := fstest.MapFS{
