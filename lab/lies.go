@@ -31,8 +31,9 @@ on a path that is so much slower. <b>newer_ms</b> how much newer, in
 the median or the newest hundredth. Each lie comes in six sizes up to a second, and the row is that of the size
 that gains most (<b>lie_ms</b>). <b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b>
 counts presses that ran after their tick, <b>refused</b> later commands that did not run, <b>starved</b> ticks
-without a command. Rows with <b>without</b> leave out checks of the server. Whoever delays everything always (lag,
-acks-late) plays on a slow path, and is believed as one.`,
+without a command. Each figure is the median of five matches (--quick: of three); with --seed there is one. Rows
+with <b>without</b> leave out checks of the server. Whoever delays everything always (lag, acks-late) plays on a slow
+path, and is believed as one.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.Ocean},
 	policies: []string{ours},
@@ -473,17 +474,30 @@ var checks = []struct {
 	{"all", ^rewind.Checks(0), []string{"older", "older-shot", "jitter", "packets", "early", "acks-withheld"}},
 }
 
+// liesMatches returns the seeds of the matches that a row is the median of: few shots make the
+// worst hundredth, and one that is believed more or less moves it far.
+func (r *run) liesMatches() []uint64 {
+	if r.quick {
+		return r.seeds(3)
+	}
+	return r.seeds(5)
+}
+
 func runLies(r *run) error {
 	span := 100 * time.Second
 	if r.quick {
 		span = 30 * time.Second
 	}
 	for _, p := range r.profiles {
-		twins, err := each(2, func(i int) (liarResult, error) { // who shoot at the same times, and do not lie
-			return playLiar(&lie{only: i > 0}, 0, r.seed, p, span*time.Duration(1+i*2), 0)
-		})
-		if err != nil {
-			return err
+		twins := map[uint64][]liarResult{} // by seed
+		for _, seed := range r.liesMatches() {
+			var err error
+			twins[seed], err = each(2, func(i int) (liarResult, error) { // who shoot at the same times, and do not lie
+				return playLiar(&lie{only: i > 0}, 0, seed, p, span*time.Duration(1+i*2), 0)
+			})
+			if err != nil {
+				return err
+			}
 		}
 		for i := range lies {
 			if err := r.lie(&lies[i], p, twins, span, "nothing", 0); err != nil {
@@ -504,24 +518,58 @@ func runLies(r *run) error {
 	return nil
 }
 
-// lie emits the row of one lie on one path, as large as gains most.
+// lie emits the row of one lie on one path: the median of its matches, in each of which the lie is
+// as large as gains most.
 func (r *run) lie(
 	of *lie,
 	p netsim.Profile,
-	twins []liarResult,
+	twins map[uint64][]liarResult,
 	span time.Duration,
 	name string,
 	without rewind.Checks,
 ) error {
+	var matches []Values
+	for _, seed := range r.liesMatches() {
+		m, err := playLie(of, seed, p, twins[seed], span, without)
+		if err != nil {
+			return err
+		}
+		matches = append(matches, m)
+	}
+	medians := slices.Clone(matches[0])
+	for i := range medians {
+		figures := make([]float64, len(matches))
+		for j, m := range matches {
+			figures[j], _ = m.Get(m[i].Name)
+		}
+		slices.Sort(figures)
+		medians[i].V = figures[len(figures)/2]
+	}
+	size, _ := medians.Get("lie_ms")
+	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(size)})
+	params.put("without", name)
+	r.emit(Row{r.name, p.Name, ours, r.seed, params, medians[1:]})
+	return nil
+}
+
+// playLie returns what one match says of a lie, its size first.
+func playLie(
+	of *lie,
+	seed uint64,
+	p netsim.Profile,
+	twins []liarResult,
+	span time.Duration,
+	without rewind.Checks,
+) (Values, error) {
 	honest := &twins[0]
 	if of.only {
 		honest, span = &twins[1], span*3
 	}
 	got, err := each(len(of.sizes), func(i int) (liarResult, error) {
-		return playLiar(of, of.sizes[i], r.seed, p, span, without)
+		return playLiar(of, of.sizes[i], seed, p, span, without)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	best, gain, newer := 0, math.Inf(-1), math.Inf(-1)
 	for i := range got {
@@ -531,35 +579,21 @@ func (r *run) lie(
 		}
 		newer = max(newer, honest.at(0.5)-got[i].at(0.5), honest.at(0.01)-got[i].at(0.01))
 	}
-	beyond, err := r.beyond(of, p, span, &got[best], of.sizes[best])
-	if err != nil {
-		return err
-	}
 	b := &got[best]
+	beyond := max(ageAt(b.beyond, 0.5), ageAt(b.beyond, 0.99))
+	if of.path != nil {
+		twin, err := playLiar(&lie{}, 0, seed, of.path(p, of.sizes[best]), span, 0)
+		if err != nil {
+			return nil, err
+		}
+		beyond = max(b.at(0.5)-twin.at(0.5), b.at(0.99)-twin.at(0.99))
+	}
 	judged := float64(max(b.stats.Judged, 1))
-	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieUnit)})
-	params.put("without", name)
-	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
+	return Values{
+		{"lie_ms", float64(of.sizes[best] / lieUnit)},
 		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"beyond_ms", beyond}, {"newer_ms", newer},
 		{"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)}, {"shots", len(b.ages)},
 		{"clamped", float64(b.stats.Clamped) / judged}, {"late", b.stats.Moved}, {"refused", b.stats.Late - b.stats.Moved},
 		{"starved", b.stats.Starved},
-	}})
-	return nil
-}
-
-// beyond returns how much older a picture a liar is judged by than what it had on its screen or,
-// where that is an honest one of a slower path, than honest clients on that path.
-func (r *run) beyond(
-	of *lie,
-	p netsim.Profile,
-	span time.Duration,
-	got *liarResult,
-	size time.Duration,
-) (float64, error) {
-	if of.path == nil {
-		return max(ageAt(got.beyond, 0.5), ageAt(got.beyond, 0.99)), nil
-	}
-	twin, err := playLiar(&lie{}, 0, r.seed, of.path(p, size), span, 0)
-	return max(got.at(0.5)-twin.at(0.5), got.at(0.99)-twin.at(0.99)), err
+	}, nil
 }
