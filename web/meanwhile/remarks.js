@@ -3,7 +3,7 @@
 const LINES = 3 // more are in the console only
 
 const CSS = `
-.meanwhile-remarks { position: fixed; z-index: 21; left: 12px; bottom: 12px; max-width: min(34em, calc(100vw - 24px)); box-sizing: border-box; padding: 8px 38px 8px 14px;
+.meanwhile-remarks { position: fixed; z-index: 21; left: 12px; bottom: calc(12px + var(--meanwhile-bottom, 0px)); max-width: min(34em, calc(100vw - 24px)); box-sizing: border-box; padding: 8px 38px 8px 14px;
   border: 1px solid rgba(232, 179, 57, .65); border-radius: 8px; background: rgba(24, 21, 12, .95); color: #f1e3c0; font: 13px/1.5 system-ui, sans-serif; }
 .meanwhile-remarks p { margin: 0; overflow-wrap: anywhere; }
 .meanwhile-remarks button { position: absolute; top: 3px; right: 3px; width: 30px; height: 30px; border: 0; border-radius: 6px; background: none; color: inherit;

@@ -333,7 +333,10 @@ export class Panel {
     this.game.canvas.addEventListener("pointerdown", () => { if (this.sheet.matches) this.close() })
     const sized = new ResizeObserver(() => { this.unfit = true })
     for (const e of [this.box, this.ribbon.canvas]) if (e) sized.observe(e)
-    addEventListener("resize", () => this.makeRoom())
+    addEventListener("resize", () => {
+      if (this.bubble) this.bubble.hidden = true
+      this.makeRoom()
+    })
     // A panel that is always open on a wide screen is closed when it becomes a sheet.
     this.sheet.addEventListener("change", () => { if (this.options.into) this.sheet.matches ? this.close() : this.open() })
   }
