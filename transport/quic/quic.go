@@ -57,6 +57,7 @@ type Counts struct {
 	RefusedSession  uint64 // requests over HTTP/3 that were no session, or from the wrong page
 	RefusedSilent   uint64 // no stream within the hello timeout
 	RefusedProtocol uint64 // no protocol that we speak
+	Garbage         uint64 // datagrams that were dropped unread, since they could be no QUIC for a server
 }
 
 // A Listener is a server's UDP socket.
@@ -64,6 +65,7 @@ type Listener struct {
 	cfg    Config
 	gate   *transport.Gate
 	socket net.PacketConn
+	filter *overquic.Socket // socket, where it is of the kernel
 	tr     *quic.Transport
 	ln     *quic.Listener
 	web    *webtransport.Server
@@ -117,9 +119,12 @@ func Listen(cfg Config) (*Listener, error) {
 		l.gate = transport.NewGate(0, 0)
 	}
 	if l.socket = cfg.socket; l.socket == nil {
-		if l.socket, err = net.ListenUDP("udp", addr); err != nil {
+		c, err := net.ListenUDP("udp", addr)
+		if err != nil {
 			return nil, fmt.Errorf("quic: %w", err)
 		}
+		l.filter = overquic.NewSocket(c)
+		l.socket = l.filter
 	}
 	l.tr = &quic.Transport{
 		Conn: l.socket,
@@ -307,8 +312,12 @@ func (l *Listener) Visitors() int { return l.gate.Visitors() }
 // may share.
 func (l *Listener) Counts() Counts {
 	refused, _ := l.gate.Counts()
+	garbage := uint64(0)
+	if l.filter != nil {
+		garbage = l.filter.Garbage()
+	}
 	return Counts{
-		Accepted: l.n.accepted.Load(), RefusedCrowded: refused, RefusedBacklog: l.n.backlog.Load(),
+		Garbage: garbage, Accepted: l.n.accepted.Load(), RefusedCrowded: refused, RefusedBacklog: l.n.backlog.Load(),
 		RefusedSession: l.n.session.Load(), RefusedSilent: l.n.silent.Load(), RefusedProtocol: l.n.protocol.Load(),
 	}
 }

@@ -65,7 +65,8 @@ const lastCore = "client"
 // import. A room that is not listed imports none. docs/adr/0002-dependencies.md says why each is
 // here.
 var thirdParty = map[string][]string{
-	"transport":    {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
+	"transport": {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket",
+		"golang.org/x/net"},
 	"host/metrics": {"github.com/prometheus/client_golang"},
 	"host/bolt":    {"go.etcd.io/bbolt"},
 	"host/otlp": {"github.com/prometheus/client_golang", "github.com/prometheus/client_model",
