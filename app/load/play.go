@@ -37,6 +37,12 @@ const (
 	mostCut  = 9 * time.Second
 	// mostPause is how long a place stays empty at most when a player has left.
 	mostPause = 5 * time.Second
+	// sharers is how many players without a network of their own share a UDP socket: what the server
+	// sends them all at once fits the socket's buffer many times over.
+	sharers = 16
+	// beats is into how many moments of a frame the players' frames fall. Those that share one are
+	// run in a row, which costs less than waking for each.
+	beats = 8
 	// nextTries is how often the player after it tries to join.
 	nextTries = 4
 )
@@ -57,13 +63,45 @@ type swarm struct {
 	calm  time.Time     // from when on nothing happens to players; set before begun is closed
 
 	mu       sync.Mutex
+	sockets  map[int]*quic.Shared
 	returned int // how often a player came back over another connection
 	left     int // how often one left and another one came
 	err      error
 }
 
 func newSwarm(f *flags) *swarm {
-	return &swarm{flags: f, began: time.Now(), begun: make(chan struct{})}
+	return &swarm{flags: f, began: time.Now(), begun: make(chan struct{}), sockets: make(map[int]*quic.Shared)}
+}
+
+// socket returns a socket that players share.
+func (w *swarm) socket(n int) (*quic.Shared, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.sockets[n]; s != nil {
+		return s, nil
+	}
+	s, err := quic.Share()
+	if err != nil {
+		return nil, err
+	}
+	w.sockets[n] = s
+	return s, nil
+}
+
+// closeSockets closes what players shared. They must have left.
+func (w *swarm) closeSockets() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.sockets {
+		s.Close()
+	}
+}
+
+// waitForBeat waits until the frames of a player begin.
+func (w *swarm) waitForBeat(ctx context.Context, number int) {
+	frame := time.Second / time.Duration(w.flags.FPS)
+	due := frame * time.Duration(number%beats) / beats
+	wait(ctx, (due-time.Since(w.began)%frame+frame)%frame)
 }
 
 // clock is the clock of all connections.
@@ -128,19 +166,27 @@ func (s *seat) dialer(target *offer.Server) (dialFunc, error) {
 		target = target.Via(s.relay.Addr())
 	}
 	now := s.swarm.clock
-	switch s.over {
-	case offer.WebSocket:
+	if s.over == offer.WebSocket {
 		return func(ctx context.Context) (transport.Conn, error) {
 			return websocket.Dial(ctx, target.Socket, websocket.DialConfig{Clock: now, TLS: target.SocketTrust})
 		}, nil
-	case offer.WebTransport:
+	}
+	from := func(ctx context.Context) context.Context { return ctx }
+	if s.relay == nil { // else the server sees its address change
+		socket, err := s.swarm.socket(s.number / sharers)
+		if err != nil {
+			return nil, err
+		}
+		from = socket.With
+	}
+	if s.over == offer.WebTransport {
 		return func(ctx context.Context) (transport.Conn, error) {
-			return webtransport.Dial(ctx, target.Session.String(),
+			return webtransport.Dial(from(ctx), target.Session.String(),
 				webtransport.DialConfig{Clock: now, TLS: target.Trust})
 		}, nil
 	}
 	return func(ctx context.Context) (transport.Conn, error) {
-		return quic.Dial(ctx, target.Session.Host, quic.DialConfig{Clock: now, TLS: target.Trust})
+		return quic.Dial(from(ctx), target.Session.Host, quic.DialConfig{Clock: now, TLS: target.Trust})
 	}, nil
 }
 
@@ -174,6 +220,7 @@ func (s *seat) run(ctx context.Context, tried func()) {
 				leave()
 			})
 		}
+		w.waitForBeat(visit, s.number)
 		err = p.Run(visit)
 		leave()
 		meeting.Wait()
@@ -366,6 +413,7 @@ func (w *swarm) play(ctx context.Context) *result {
 	r.Late = <-lateness
 	stop()
 	running.Wait()
+	w.closeSockets()
 	return r
 }
 

@@ -346,6 +346,21 @@ type DialConfig struct {
 	IdleTimeout time.Duration
 }
 
+// A Shared is a UDP socket of many clients, for programs that play with many: that costs less than a
+// socket each. The kernel's buffer is shared too, so a few dozen should share one. Clients whose
+// address changes several times, as roaming ones', need sockets of their own.
+type Shared = overquic.Shared
+
+// Share opens a socket for many clients: Dial, and that of package webtransport, connect from it with
+// a context of Shared.With.
+func Share() (*Shared, error) {
+	s, err := overquic.NewShared()
+	if err != nil {
+		return nil, fmt.Errorf("quic: %w", err)
+	}
+	return s, nil
+}
+
 // Dial connects a native client to addr, "host:port". The server learns of the connection with the
 // first message. ctx bounds the dialling only.
 func Dial(ctx context.Context, addr string, cfg DialConfig) (transport.Conn, error) {

@@ -18,6 +18,33 @@ func From(ctx context.Context, socket net.PacketConn) context.Context {
 	return context.WithValue(ctx, socketKey{}, socket)
 }
 
+// A Shared is a UDP socket from which many clients dial. It reads in batches where sockets of their
+// own are read one by one. Its kernel buffer is shared too, so it suits a few dozen.
+type Shared struct {
+	socket *net.UDPConn
+	tr     *quic.Transport
+}
+
+// NewShared opens a socket for IPv4, and for IPv6 where the system has that.
+func NewShared() (*Shared, error) {
+	socket, err := net.ListenUDP("udp", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Shared{socket: socket, tr: &quic.Transport{Conn: socket}}, nil
+}
+
+// With returns a context with which Dial connects from the shared socket.
+func (s *Shared) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, socketKey{}, s)
+}
+
+// Close closes the socket. The connections must have ended.
+func (s *Shared) Close() {
+	_ = s.tr.Close()
+	_ = s.socket.Close()
+}
+
 // Dial opens a QUIC connection from a socket of its own; close closes that socket, after the
 // connection. addr is "host:port"; ctx bounds the dialling only.
 func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *quic.Conn, close func(), err error) {
@@ -29,6 +56,14 @@ func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *q
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.ServerName == "" {
+		t = t.Clone()
+		t.ServerName = host
+	}
+	if s, ok := ctx.Value(socketKey{}).(*Shared); ok {
+		c, err = s.tr.Dial(ctx, remote, t, q)
+		return c, func() {}, err
+	}
 	socket, given := ctx.Value(socketKey{}).(net.PacketConn)
 	if !given {
 		network := "udp4"
@@ -38,10 +73,6 @@ func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *q
 		if socket, err = net.ListenUDP(network, nil); err != nil {
 			return nil, nil, err
 		}
-	}
-	if t.ServerName == "" {
-		t = t.Clone()
-		t.ServerName = host
 	}
 	close = func() { _ = socket.Close() }
 	// A socket of one connection needs no connection IDs. With them, each change of the client's
