@@ -54,6 +54,7 @@ func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datag
 // the next call. err is the last panic of the Bot function in this frame; those commands do
 // nothing.
 func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
+	b.core.Store().Touch() // bots are many
 	due := b.core.Frame(now)
 	if b.clock != nil {
 		b.core.FrameTook(b.clock().Sub(now))

@@ -65,6 +65,32 @@ func TestNative(t *testing.T) {
 	})
 }
 
+// Clients of one socket are connections like others, over both transports.
+func TestShared(t *testing.T) {
+	t.Parallel()
+
+	for name, dial := range map[string]func(context.Context, *Listener, ...cert.Fingerprint) (transport.Conn, error){
+		"quic": dialNative,
+		"webtransport": func(ctx context.Context, l *Listener, pin ...cert.Fingerprint) (transport.Conn, error) {
+			return dialWeb(ctx, l, "", pin...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conntest.Run(t, name, func(t testing.TB, hello time.Duration) conntest.Network {
+				l, c := serve(t, Config{HelloTimeout: hello})
+				s, err := Share()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(s.Close)
+				return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
+					return dial(s.With(ctx), l, pins(t, c)...)
+				}}
+			})
+		})
+	}
+}
+
 func TestWebTransport(t *testing.T) {
 	t.Parallel()
 
