@@ -287,6 +287,9 @@ func (l *Lead) Move(dt, least time.Duration) time.Duration {
 		l.lead = want
 		return l.lead
 	}
+	if !l.learned && l.lead-want > leadJump {
+		l.another = true // the first reports came over another path, or out of an outage
+	}
 	slew := &estimate.InputSlew
 	if l.another {
 		slew = &estimate.InputChange

@@ -25,7 +25,8 @@ holds exactly the server's state. Each row is a game: <b>seeds</b> plans, <b>fai
 <b>virtual_s</b> played, <b>states_compared</b>, <b>pictures</b> of shots compared between client and server (places
 must be equal to the bit; of properties with far= <b>details_differ</b> in some; <b>older_than_allowed</b> are shots at
 states so old that a newer one was judged), <b>words</b> that arrived,
-<b>datagrams</b> to players. --seeds N runs N plans (100; 20 with
+<b>datagrams</b> to players. Then comes a row for each kind of fault: <b>seeds</b> plans that had it, <b>failed</b> of them,
+<b>faults</b> of this kind in all, and <b>virtual_s</b> that they lasted. --seeds N runs N plans (100; 20 with
 --quick), from --seed S on; --plan TEXT runs one plan as a failure prints it.`,
 	takes: bySeeds,
 	run:   runWeather,
@@ -72,7 +73,7 @@ func runWeather(r *run) error {
 		if n == 0 {
 			continue
 		}
-		params := Values{{"game", game}, {"seeds", n}}
+		params := Values{{"game", game}, {"fault", "all"}, {"seeds", n}}
 		if len(plans) == 1 {
 			params.put("plan", plans[0].String())
 		}
@@ -81,10 +82,36 @@ func runWeather(r *run) error {
 			{"details_differ", sum.Blurred}, {"older_than_allowed", sum.Substituted}, {"words", sum.Words},
 			{"datagrams", sum.Sent}}})
 	}
+	if len(plans) > 1 {
+		r.byFault(results)
+	}
 	if failed != nil {
 		return fmt.Errorf("%s", strings.Join(failed, "\n"))
 	}
 	return nil
+}
+
+// byFault says how often each kind of fault was played, and for how long.
+func (r *run) byFault(results []weather.Result) {
+	for _, kind := range weather.Kinds() {
+		n, bad, times, lasted := 0, 0, 0, 0.0
+		for _, x := range results {
+			before := times
+			for _, f := range x.Plan.Faults {
+				if f.Kind == kind {
+					times, lasted = times+1, lasted+float64(f.For)/1000
+				}
+			}
+			if times == before {
+				continue
+			}
+			if n++; x.Failed != nil {
+				bad++
+			}
+		}
+		r.emit(Row{r.name, "", ours, results[0].Plan.Seed, Values{{"game", "all"}, {"fault", kind}, {"seeds", n}},
+			Values{{"failed", bad}, {"faults", times}, {"virtual_s", lasted}}})
+	}
 }
 
 // plans returns what a run plays.

@@ -162,6 +162,14 @@ var kinds = func() map[string]*kind {
 	return m
 }()
 
+// Kinds returns the names of the kinds of faults.
+func Kinds() (names []string) {
+	for _, k := range kindList {
+		names = append(names, k.name)
+	}
+	return names
+}
+
 // drawn lists the kinds that plans of a game draw from, those that are likelier more often.
 func drawn(name string) (list []*kind) {
 	for _, k := range kindList {

@@ -113,7 +113,7 @@ func Parse(text string) (p Plan, err error) {
 // Bounds of a plan.
 const (
 	maxPlayers = 64
-	maxEnd     = 10 * 60 * 1000 // ms
+	maxEnd     = 30 * 60 * 1000 // ms
 )
 
 func (p *Plan) check() error {

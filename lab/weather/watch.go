@@ -34,12 +34,13 @@ type watched struct {
 	deaf        int         // seconds in which most ticks had no command
 	lastSeen    []departure // since when entities are held that the server does not show
 
-	life   int          // of the client, counted
-	said   int          // newest line that the player said
-	got    int          // newest line of it that the rules heard
-	gotOf  int          // and of which life
-	news   int          // newest news that arrived; 0: none in this life
-	events map[int]bool // bangs that arrived
+	life    int          // of the client, counted
+	said    int          // newest line that the player said
+	got     int          // newest line of it that the rules heard
+	gotOf   int          // and of which life
+	doubted bool         // what it says, after damage
+	news    int          // newest news that arrived; 0: none in this life
+	events  map[int]bool // bangs that arrived
 
 	before, after ends
 	least         ends // delay and lead since the present one of these began
@@ -225,7 +226,7 @@ func (s *seat) check(now clock.Time) {
 	m.starved, m.ran = without, srv.Tick()
 	if calm < heardFor || 2*starved <= uint64(ticks) {
 		m.deaf = 0
-	} else if m.deaf++; m.deaf > s.patience() {
+	} else if m.deaf++; m.deaf > s.deafFor() {
 		s.w.fail("deaf: player %d, calm for %v, had no command in %d of %d ticks; lead %v", s.i, calm, starved, ticks,
 			c.Stats().Lead)
 	}
@@ -237,6 +238,14 @@ func (s *seat) patience() int {
 		return 5
 	}
 	return 1
+}
+
+// deafFor returns for how many seconds a path may carry no command by itself.
+func (s *seat) deafFor() int {
+	if s.path.Up.Loss.Rate() > 0 {
+		return max(s.patience(), 1+longestRun/s.w.sim.Rules.Send)
+	}
+	return s.patience()
 }
 
 // hasRoom reports whether everything that the server has for the player gets through at once.
@@ -390,8 +399,9 @@ func (w *world) heard(from game.ID, l line) {
 			continue
 		}
 		m := &s.watched
-		if !s.trusted() {
-			m.got, m.gotOf = 0, 0 // what it says may be damaged, and another client will speak next
+		// What it says may be damaged, until the next client says its first line.
+		if m.doubted = !s.trusted() || m.doubted && (l.Number != 1 || l.Life != m.life); m.doubted {
+			m.got, m.gotOf = 0, 0
 			continue
 		}
 		if l.Life != m.gotOf && l.Number != 1 || l.Life == m.gotOf && l.Number != m.got+1 || l.Life < m.gotOf {

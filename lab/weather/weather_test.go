@@ -92,6 +92,15 @@ func TestPlans(t *testing.T) {
 				"corrupt 18490+590 p0 x34; suspend 19140+20 p0 x0"},
 		{"damage in what a player says", "seed 2001733 game storm paths wifi,ocean,lan,wifi rate 60 send 20 things 8 " +
 			"see 60 queued true budget 32000 end 7210; panic-referee 6050+470 p-1 x0; corrupt 6600+610 p1 x32"},
+		{"a hang of 4.8 s at 13 kbit/s: what arrived meanwhile is shown for a while",
+			"seed 3000214 game storm paths wifi rate 30 send 10 things 120 see 250 queued false budget 13000 end 19790; " +
+				"stop 15020+4770 p0 x0"},
+		{"a path that becomes faster before the lead knows it",
+			"seed 3000059 game kick paths lan rate 30 send 20 things 0 see 250 queued false budget 32000 end 15360; " +
+				"suspend 12130+930 p0 x0; delay 13110+2250 p0 x890"},
+		{"a datagram of a damaged player that waits when the damage ends",
+			"seed 3000123 game storm paths lan,fiber rate 60 send 10 things 0 see 12 queued false budget 13000 end 19040; " +
+				"roam 11030+0 p1 x2; replay 13150+40 p1 x226; corrupt 17990+1050 p1 x10"},
 		{"damage in a datagram to a client that has just begun",
 			"seed 2000371 game storm paths wifi rate 30 send 20 things 0 see 250 queued false budget 64000 end 8460; " +
 				"restart 6890+1530 p0 x0; corrupt 8420+40 p0 x48"},
@@ -106,6 +115,22 @@ func TestPlans(t *testing.T) {
 		if r := Run(p); r.Failed != nil || r.Sights == 0 && !p.Queued && p.Game == "storm" {
 			t.Errorf("%s: of %d pictures: %v", c.what, r.Sights, r.Failed)
 		}
+	}
+}
+
+// Numbers of packets wrap while a path loses and reorders, breaks, and a player hangs.
+func TestNumbersThatWrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 19 minutes")
+	}
+	p, err := Parse("seed 17 game storm paths lan,wifi rate 60 send 60 things 0 see 12 queued false budget 256000 " +
+		"end 1110000; loss 1085000+3000 p1 x30; reorder 1089000+6000 p-1 x120; cut 1091000+1500 p0 x0; " +
+		"hang 1099000+1800 p1 x0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Run(p); r.Failed != nil || r.Sent < 2<<16 {
+		t.Errorf("%d datagrams to two players: %v", r.Sent, r.Failed)
 	}
 }
 

@@ -11,10 +11,15 @@ import (
 const LogSize = 128
 
 // LogTicks is for how many ticks a Log remembers at least what a packet carried, up to LogSize
-// packets: those that a rewind may ask about, and some more. Time without a connection does not
-// count, see Resume. If fewer packets and fewer bytes suffice for that, it keeps fewer. Packets in
-// flight, and those that no acknowledgement has spoken of yet, are always kept.
+// packets: those that a rewind may ask about, and some more. Time without a connection, or without
+// any acknowledgement, does not count, see Resume and silence. If fewer packets and fewer bytes
+// suffice for that, it keeps fewer. Packets in flight, and those that no acknowledgement has spoken
+// of yet, are always kept.
 const LogTicks = 144
+
+// silence is after how many ticks without an acknowledgement the time until it comes does not count
+// for LogTicks.
+const silence = LogTicks / 4
 
 // leastRefs is for how many bytes of Refs there is room at least: what a slow connection has in
 // flight, so that the room rarely grows.
@@ -162,11 +167,32 @@ func (l *Log) Resume(tick clock.Tick) {
 	if newest == nil {
 		return
 	}
-	if int32(newest.tick-l.resumed) > LogTicks {
+	l.pause(newest.tick, tick)
+}
+
+// pause says that the ticks from one to another do not count for packets from before the latter.
+func (l *Log) pause(from, to clock.Tick) {
+	if int32(from-l.resumed) > LogTicks {
 		l.away = 0 // the log has nothing from before the last time
 	}
-	l.away += tick - max(newest.tick, l.resumed)
-	l.resumed = tick
+	l.away += to - max(from, l.resumed)
+	l.resumed = to
+}
+
+// silent notes that an acknowledgement came after a silence, if so: what was sent meanwhile is new
+// to a peer that hung, and shown by it for as long as if it had left just now.
+func (l *Log) silent() {
+	first := l.at(l.highest + 1)
+	if first == nil && l.count > 0 {
+		first = l.entry(l.next - Seq(l.count))
+	}
+	if first == nil {
+		return
+	}
+	from, to := max(first.tick, l.resumed), l.entry(l.next-1).tick
+	if to-min(from, to) > silence {
+		l.pause(from, to)
+	}
 }
 
 // old reports whether a remembered packet may be forgotten when one of a tick is sent. n counts
@@ -291,6 +317,7 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	}
 	switch d := a.Latest - FirstSeq - l.highest; {
 	case !l.any:
+		l.silent()
 		if n := a.Latest - FirstSeq; l.long || n > Window && n < 1<<15 {
 			l.leave(a.Latest)
 		}
@@ -301,6 +328,7 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 		if d > Window+1 {
 			l.leave(a.Latest)
 		}
+		l.silent()
 		l.highest, l.before = l.highest+d, l.before<<d|1<<(d-1)|a.History
 	default: // this acknowledgement was overtaken
 		l.before |= a.History<<-d | 1<<(-d-1)

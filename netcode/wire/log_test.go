@@ -525,6 +525,52 @@ func TestLogResumes(t *testing.T) {
 	}
 }
 
+// What a peer that hung applies seconds later is remembered for as long as if it had just been sent:
+// it is on the screen until newer packets come.
+func TestSilenceDoesNotCount(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		var l Log
+		nothing := func(*Packet) {}
+		tick := clock.Tick(1)
+		send := func() sentAt {
+			p := l.Sent(0, tick, nothing)
+			p.Refs = carries(int64(tick))
+			l.Charge(p, 100)
+			tick += 3
+			return sentAt{p.Seq, tick - 3}
+		}
+		answer := func() { l.Acked(Ack{Latest: l.NextSeq() - 1, History: math.MaxUint64}, nothing, nothing) }
+		if send(); !first {
+			answer()
+		}
+		early := send()
+		for range Window - 1 { // 3 ticks each: longer than LogTicks
+			send()
+		}
+		for i := range clock.Tick(LogTicks / 3) {
+			if answer(); i > 0 && i < LogTicks/3-1 {
+				if p := l.Get(early.seq); p == nil || !bytes.Equal(p.Refs, carries(int64(early.tick))) {
+					t.Fatalf("first %v: %d ticks after the answer packet %d is %+v", first, 3*i, early.seq, p)
+				}
+			}
+			send()
+		}
+		for range LogSize {
+			send()
+			answer()
+		}
+		if p := l.Get(early.seq); p != nil {
+			t.Errorf("first %v: packet %d is remembered for ever: %+v", first, early.seq, p)
+		}
+	}
+}
+
+// sentAt names a packet.
+type sentAt struct {
+	seq  Seq
+	tick clock.Tick
+}
+
 // After a long outage of the way back one acknowledgement speaks of the newest packets alone. Of
 // those before it nobody learns whether they arrived; a log knows that as long as it has them.
 func TestUnsaid(t *testing.T) {
