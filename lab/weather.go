@@ -26,8 +26,8 @@ holds exactly the server's state. Each row is a game: <b>seeds</b> plans, <b>fai
 must be equal to the bit; of properties with far= <b>details_differ</b> in some; <b>older_than_allowed</b> are shots at
 states so old that a newer one was judged), <b>words</b> that arrived,
 <b>datagrams</b> to players. Then comes a row for each kind of fault: <b>seeds</b> plans that had it,
-<b>failed</b> of them, <b>faults</b> of this kind in all, and <b>virtual_s</b> that they lasted. --seeds N runs N plans (100; 20 with
---quick), from --seed S on; --plan TEXT runs one plan as a failure prints it.`,
+<b>failed</b> of them, <b>faults</b> of this kind in all, and <b>virtual_s</b> that they lasted.
+--seeds N runs N plans (100; 20 with --quick), from --seed S on; --plan TEXT runs one plan as a failure prints it.`,
 	takes: bySeeds,
 	run:   runWeather,
 }
