@@ -70,6 +70,8 @@ type Totals struct {
 	// Desyncs counts how often a room, computed again from what was recorded of it, came out
 	// otherwise; see Config.Check.
 	Desyncs uint64
+	// RecordBits are those of a sample of the datagrams: of one client in every seventh tick.
+	RecordBits RecordBits
 	// Agreed, Disagreed and Reasons count shots of humans, and Contradicted their commands, as
 	// server.CommandStats does.
 	Agreed, Disagreed, Contradicted uint64
@@ -112,6 +114,7 @@ func (t *Totals) add(u Totals) {
 	for i := range u.Transports {
 		t.Transports[i].add(&u.Transports[i])
 	}
+	t.RecordBits = t.RecordBits.plus(u.RecordBits)
 	t.Words.Heard += u.Words.Heard
 	t.Words.Refused += u.Words.Refused
 	t.Words.Told += u.Words.Told
@@ -233,6 +236,9 @@ func (r *room) publish() {
 		},
 	}
 	s.add(r.n.judged)
+	for i := range r.batch.outs {
+		s.RecordBits = s.RecordBits.plus(matrixOf(r.batch.outs[i].Bits()))
+	}
 	for _, p := range r.order {
 		if p.absent() {
 			s.Absent++

@@ -106,6 +106,7 @@ type Outbox struct {
 	vals   []int64
 
 	entries snapshot.Writer
+	tally   *snapshot.Tally // of sampled datagrams; nil until the first
 }
 
 type outgoing struct {
@@ -115,6 +116,16 @@ type outgoing struct {
 
 // Reset empties the Outbox; datagrams that it returned are no longer valid.
 func (o *Outbox) Reset() { o.buf, o.outs = o.buf[:0], o.outs[:0] }
+
+// Bits returns the bits of records in sampled datagrams since the Outbox was made, as
+// snapshot.Tally describes: by kind, and property; what is no property's last. Nil: none was
+// sampled yet. It may be called between ticks, changes with the next, and belongs to the Outbox.
+func (o *Outbox) Bits() [][]uint64 {
+	if o.tally == nil {
+		return nil
+	}
+	return o.tally.Bits
+}
 
 // Len returns the number of datagrams.
 func (o *Outbox) Len() int { return len(o.outs) }

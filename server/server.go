@@ -504,9 +504,29 @@ func (s *Server) Clients() int { return len(s.clients) }
 // may run at the same time, each with its own Outbox; the result does not depend on how clients are
 // divided.
 func (s *Server) Encode(from, to int, out *Outbox) {
-	for _, p := range s.clients[from:to] {
+	sampled := s.sampled()
+	for i, p := range s.clients[from:to] {
+		if from+i == sampled {
+			if out.tally == nil {
+				out.tally = snapshot.NewTally(s.hist)
+			}
+			out.entries.Tally = out.tally
+		}
 		p.encode(out)
+		out.entries.Tally = nil
 	}
+}
+
+// sampleEvery is how many ticks lie between two in which a client's records are counted. It has no
+// common divisor with the ticks between packets, so that all clients have their turn.
+const sampleEvery = 7
+
+// sampled returns the index of the client whose records are counted in this tick; -1: none.
+func (s *Server) sampled() int {
+	if s.tick%sampleEvery != 0 || len(s.clients) == 0 {
+		return -1
+	}
+	return int(s.tick/sampleEvery) % len(s.clients)
 }
 
 // End finishes the tick. An audience leaves that to its world.

@@ -39,6 +39,32 @@ type roomLog struct {
 	ReportedCorrections uint64 `json:"reported_corrections"`
 	Faults              uint64 `json:"faults"` // callbacks of the rules that panicked
 	Suspicion           int    `json:"suspicion"`
+	// Bits are the properties whose values take most of the bits of records, the largest first.
+	Bits []share `json:"bits,omitempty"`
+}
+
+// mostShares is how many properties of a room /rooms names.
+const mostShares = 5
+
+// A share is the part of the bits of a room's records that one property takes.
+type share struct {
+	Of    string  `json:"of"` // kind and property; head: of its records
+	Share float64 `json:"share"`
+}
+
+// sharesOf returns the largest shares.
+func sharesOf(list []host.Spending) (shares []share) {
+	all := 0.0
+	for _, b := range list {
+		all += float64(b.Bits)
+	}
+	slices.SortStableFunc(list, func(a, b host.Spending) int { return cmp.Compare(b.Bits, a.Bits) })
+	for _, b := range list[:min(len(list), mostShares)] {
+		if b.Bits > 0 {
+			shares = append(shares, share{b.Kind + "." + cmp.Or(b.Property, "head"), float64(b.Bits) / all})
+		}
+	}
+	return shares
 }
 
 // rooms serves the rooms that cost most, the costliest first: ?n= of them.
@@ -52,11 +78,11 @@ func (s *Site) rooms(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(costliest(s.host.Stats().Rooms, n)) // whoever asked has gone
+	_ = json.NewEncoder(w).Encode(costliest(s.host, s.host.Stats().Rooms, n)) // whoever asked has gone
 }
 
 // costliest returns up to n rooms, those with the highest load first, then those with most players.
-func costliest(rooms []host.RoomStats, n int) []roomLog {
+func costliest(h *host.Host, rooms []host.RoomStats, n int) []roomLog {
 	slices.SortStableFunc(rooms, func(a, b host.RoomStats) int {
 		return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(b.Players+b.Bots, a.Players+a.Bots))
 	})
@@ -64,7 +90,7 @@ func costliest(rooms []host.RoomStats, n int) []roomLog {
 	for _, r := range rooms[:min(n, len(rooms))] {
 		l := roomLog{Room: r.Name, Players: r.Players, Absent: r.Absent, Bots: r.Bots, Tick: r.Tick, Load: r.Load,
 			Stretch: r.Stretch, Busy: r.Busy.Seconds(), Longest: float64(r.Longest) / float64(time.Millisecond),
-			Faults: r.Faults, Suspicion: r.Suspicion}
+			Faults: r.Faults, Suspicion: r.Suspicion, Bits: sharesOf(h.Spendings(r.RecordBits))}
 		for i := range r.Transports {
 			t := &r.Transports[i]
 			l.Played += t.Played.Seconds()

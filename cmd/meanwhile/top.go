@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,6 +288,28 @@ func (f figures) reasons(name string) string {
 	return text
 }
 
+// records returns which properties take most of the bits of records, with their shares.
+func (f figures) records() string {
+	var list []reason
+	for k, v := range f {
+		labels, ok := strings.CutPrefix(k, `meanwhile_record_bits_total{kind="`)
+		if kind, property, found := strings.Cut(labels, `",property="`); ok && found && v > 0 {
+			list = append(list, reason{kind + "." + strings.TrimSuffix(property, `"}`), v})
+		}
+	}
+	slices.SortFunc(list, func(a, b reason) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
+	})
+	text := "-"
+	for i, r := range list[:min(len(list), topReasons)] {
+		part := fmt.Sprintf("%s %s", r.name, share(r.count, f.sum("record_bits_total")))
+		if text += ", " + part; i == 0 {
+			text = part
+		}
+	}
+	return text
+}
+
 // screen shows what a server does now, and what it did since before: where passed is not 0, that
 // was so long ago, and datagrams are shown by the second.
 func (f figures) screen(before figures, passed time.Duration) string {
@@ -308,6 +331,7 @@ func (f figures) screen(before figures, passed time.Duration) string {
 		d.sum("received_datagrams_total", `"taken"`)/seconds, per, d.sum("sent_datagrams_total")/seconds, per,
 		d.sum("sent_bytes_total")*8/1000/seconds, per, d.sum("received_datagrams_total", `"displaced"`),
 		d.sum("blocked_datagrams_total"))
+	line("records      %s", d.records())
 	line("")
 	line("%-7s %8s %8s %9s %6s %8s %7s | %9s %8s", "path", "rtt p50", "rtt p95", "view p95", "loss", "hitches", "budget",
 		"delay p95", "hitches")

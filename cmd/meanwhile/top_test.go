@@ -44,6 +44,10 @@ meanwhile_transport_played_seconds_total{transport="quic"} 60
 meanwhile_transport_played_seconds_total{transport="websocket"} 0
 meanwhile_transport_hitches_total{transport="quic",what="seen"} 7
 meanwhile_transport_hitches_total{transport="quic",what="reported"} 8
+meanwhile_record_bits_total{kind="pilot",property="Vel"} 300
+meanwhile_record_bits_total{kind="pilot",property="Pos"} 600
+meanwhile_record_bits_total{kind="gem",property="head"} 100
+meanwhile_record_bits_total{kind="gem",property="Pos"} 0
 meanwhile_refused_total{reason="room is full"} 7
 meanwhile_refused_total{reason="busy"} 9
 meanwhile_refused_total{reason="unknown room"} 0
@@ -78,6 +82,7 @@ func TestTop(t *testing.T) {
 				" 4.0\n",
 			"\nquic               17      1000   1.0%       0.0%      7.0 |      8.0\n",
 			"\n\"b\\x1b[2J and a        3     0  0.25    1.00        2.5   5.0%     2.0 |     4.0\n",
+			"records      pilot.Pos 60.0%, pilot.Vel 30.0%, gem.head 10.0%\n",
 			"refused      16: busy 9, room is full 7\n", "flooded      2: too many datagrams 2\n",
 		} {
 			if !strings.Contains(out.String(), want) {

@@ -195,6 +195,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descBlocked, s.Blocked)
 	ch <- ticks(s)
 	paths(&s, ch)
+	records(c.Host, &s, ch)
 }
 
 // ticks makes a histogram of the ticks of all rooms.

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"meanwhile/host"
@@ -28,12 +30,23 @@ var (
 		"Datagrams to players: sent, lost of these, and withheld since too much was in flight.", "path", "what")
 	descBits = desc("sent_bits_total",
 		"Bits sent to players, by kind; rest is messages, and 42 bytes for each datagram.", "path", "kind")
+	descRecordBits = desc("record_bits_total", "Bits of records in a sample of the datagrams, of one client in every "+
+		"seventh tick of a room, by kind and property of the game; head is the rest of its records. Compare shares.",
+		"kind", "property")
 	descBudget = desc("budget_bytes_total",
 		"Bytes that budgets allowed for players, and that were sent, 42 for each datagram included.", "path", "what")
 	descCommands = desc("commands_total", "Commands of players: ticks without one, commands that came late or too early, "+
 		"those judged by what the player saw, and of these by another picture than it claims.", "path", "what")
 	descStretch = desc("max_stretch", "How much slower time runs in the most overloaded room; 1 is as it should be.")
 )
+
+// records makes the metrics of records by kind and property.
+func records(h *host.Host, s *host.Stats, ch chan<- prometheus.Metric) {
+	for _, b := range h.Spendings(s.RecordBits) {
+		ch <- prometheus.MustNewConstMetric(descRecordBits, prometheus.CounterValue, float64(b.Bits), b.Kind,
+			cmp.Or(b.Property, "head"))
+	}
+}
 
 // paths makes the metrics of humans by class.
 func paths(s *host.Stats, ch chan<- prometheus.Metric) {

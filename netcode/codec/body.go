@@ -163,8 +163,10 @@ func appendUsual[T int32 | int64](
 				appendPlain(w, k, g, i, cur, base, tick)
 			default:
 				ps.n = 0
-				expect(ps, &s, []*member{&b.members[i]}, base, cur)
+				one := [1]*member{&b.members[i]}
+				expect(ps, &s, one[:], base, cur)
 				w.Differences(ps.diffs[:ps.n])
+				base.Costs.differences(one[:], ps)
 			}
 		}
 		return
@@ -183,6 +185,7 @@ func appendUsual[T int32 | int64](
 		}
 	}
 	w.Differences(ps.diffs[max(from, 0):ps.n])
+	base.Costs.differences(b.alone, ps)
 	if len(b.driven) > 0 {
 		gather(ps, &s, b.driven, false, base, cur)
 		if ps.skipBit {
@@ -191,6 +194,25 @@ func appendUsual[T int32 | int64](
 			ps.leave(off)
 		}
 		w.Differences(ps.diffs[:ps.n])
+		base.Costs.differences(b.driven, ps)
+	}
+}
+
+// differences adds what the differences of some properties take. A nil Costs counts nothing.
+func (c *Costs) differences(props []*member, ps *parts) {
+	if c != nil {
+		c.count(props, ps)
+	}
+}
+
+//go:noinline
+func (c *Costs) count(props []*member, ps *parts) {
+	n := 0
+	for _, m := range props {
+		for range m.n {
+			c[m.prop] += uint32(ps.diffs[n].Bits())
+			n++
+		}
 	}
 }
 
@@ -345,16 +367,20 @@ func appendPlain[T int32 | int64](
 ) {
 	q, obs := &k.Props[i], g != schema.OwnerGroup
 	at := k.Offset(g, i)
+	from := w.Len()
 	if base.Vals == nil && base.Viewer != nil && q.Near > 0 && obs {
 		appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
-		return
-	}
-	for c := at; c < at+q.WireComps(obs); c++ {
-		if base.Vals != nil {
-			q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
-		} else {
-			q.AppendAbsolute(w, int64(cur[c]), obs, int64(tick))
+	} else {
+		for c := at; c < at+q.WireComps(obs); c++ {
+			if base.Vals != nil {
+				q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
+			} else {
+				q.AppendAbsolute(w, int64(cur[c]), obs, int64(tick))
+			}
 		}
+	}
+	if base.Costs != nil {
+		base.Costs[i] += uint32(w.Len() - from)
 	}
 }
 

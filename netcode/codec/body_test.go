@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -150,6 +151,7 @@ func TestBodyRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	kinds := []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60)}
 	coders := []*codec.Coder{codec.For(kinds[0]), codec.For(kinds[1])}
+	whole := 0
 	for n := range 50_000 {
 		k, c := kinds[n%2], coders[n%2]
 		g := r.IntN(len(k.Groups))
@@ -158,7 +160,23 @@ func TestBodyRoundTrip(t *testing.T) {
 		w.Reset(nil)
 		codec.Append(&w, c, g, cur, &base, changedSet(k, g, base.Vals, cur), 500)
 		size := w.Len()
-		b := w.Bytes()
+		b := slices.Clone(w.Bytes())
+		// Counted by property it is the same body.
+		base.Costs = &codec.Costs{}
+		w.Reset(nil)
+		codec.Append(&w, c, g, cur, &base, changedSet(k, g, base.Vals, cur), 500)
+		rest := size
+		for i, bits := range base.Costs {
+			if rest -= int(bits); bits > 0 && !slices.Contains(k.Members(g), i) {
+				t.Fatalf("record %d: property %d of group %d takes %d bits", n, i, g, bits)
+			}
+		}
+		if rest == 0 {
+			whole++
+		}
+		if rest < 0 || rest > 24 || !bytes.Equal(w.Bytes(), b) {
+			t.Fatalf("record %d: %x, counted %x; %d of %d bits are no property's", n, b, w.Bytes(), rest, size)
+		}
 		var rd wire.BitReader
 		rd.Reset(b)
 		dst := slices.Clone(base.Vals)
@@ -175,6 +193,9 @@ func TestBodyRoundTrip(t *testing.T) {
 				}
 			}
 		}
+	}
+	if whole < 10_000 {
+		t.Errorf("only %d bodies are nothing but values", whole)
 	}
 }
 

@@ -74,4 +74,9 @@ type Base[T int32 | int64] struct {
 	Gap   clock.Tick // ticks from Prior to Vals
 
 	Viewer *Viewer // a place that both sides know; nil: none
+	Costs  *Costs  // of the body that Append writes; nil: not wanted
 }
+
+// Costs are how many bits of a body are values of each property. What else it has, such as the set
+// of those that changed, is none of theirs.
+type Costs [schema.MaxProps]uint32

@@ -23,6 +23,7 @@ type group struct {
 // A member is how one property of a group is coded.
 type member struct {
 	model  Model // of the first component
+	prop   int   // index in Props
 	at, n  int   // its components among the group's integers
 	table  *octaveTable
 	tableZ *octaveTable // of a third component
@@ -55,7 +56,7 @@ func (b *group) plan(k *schema.Kind, g int, t *Tables) {
 	vel, n, led := -1, 0, false
 	for _, i := range b.order {
 		q, c := &k.Props[i], &b.members[i]
-		c.at, c.n = k.Offset(g, i), q.Comps
+		c.prop, c.at, c.n = i, k.Offset(g, i), q.Comps
 		octave := c.choose(k, i, vel, g == schema.OwnerGroup, b)
 		motion := q.Motion()
 		if motion == schema.Speeds && vel < 0 {

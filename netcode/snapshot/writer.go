@@ -26,6 +26,9 @@ type Writer struct {
 	kept  []kept
 	place [Slots]uint16 // index in kept, by slot
 	try   trial
+	// Tally counts what is kept; nil: nothing is counted. The packet is the same.
+	Tally *Tally
+	costs codec.Costs // of the entry of try, where Tally is set
 	// coded is for tests: what the differences of a record are taken from, and the size of its
 	// body.
 	coded func(id uint32, g int, age, gap clock.Tick, bits int)
@@ -126,6 +129,9 @@ func (x *Writer) Try(d *Candidate) int {
 	at := x.w.Len()
 	x.viewer.Asked = false
 	t := &x.try
+	if x.Tally != nil {
+		x.costs = codec.Costs{}
+	}
 	t.ordinary = x.entry(d)
 	t.kept = kept{d, at, x.w.Len() - at, x.viewer.Asked}
 	t.list, t.others = 0, 0
@@ -225,6 +231,9 @@ func (x *Writer) Keep() {
 		x.others.turn(n, t.others)
 	}
 	x.kept = append(x.kept, t.kept)
+	if x.Tally != nil && !t.d.Gone {
+		x.Tally.add(int(x.v.h.At(t.d.Ent).Kind), t.len, &x.costs)
+	}
 }
 
 // End writes the kept entries to w, in no more bits than Size says, and notes in the View that
@@ -412,6 +421,10 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) h
 
 // body writes the values of group g.
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
+	if x.Tally != nil {
+		x.code(e, k, g, hd)
+		return
+	}
 	at, key := x.bodies.find(e.ID, g, hd)
 	if at == nil || x.coded != nil {
 		x.code(e, k, g, hd)
@@ -437,10 +450,15 @@ func (x *Writer) code(e *Entity, k *schema.Kind, g int, hd *header) {
 	}
 	h := x.v.h
 	coder := h.rules[e.Kind].coder
+	var costs *codec.Costs
+	if x.Tally != nil {
+		costs = &x.costs
+	}
 	var age, gap clock.Tick
 	at := x.w.Len()
 	if g == OwnerGroup {
 		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
+		b.Costs = costs
 		if hd.hides|hd.hid != 0 {
 			cur, set = withoutHidden(k, g, hd, cur, &b, set, &x.ownRows)
 		}
@@ -448,6 +466,7 @@ func (x *Writer) code(e *Entity, k *schema.Kind, g int, hd *header) {
 		age, gap = b.Age, b.Gap
 	} else {
 		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
+		b.Costs = costs
 		if hd.hides|hd.hid != 0 {
 			cur, set = withoutHidden(k, g, hd, cur, &b, set, &x.obsRows)
 		}
@@ -514,7 +533,7 @@ func (x *Writer) coarseBody(k *schema.Kind, coder *codec.Coder, g int, hd *heade
 		set = schema.Nonzero(k, g, fresh)
 	}
 	fresh := k.Reduce(g, level, level, x.rows[0][:], cur)
-	coarse := codec.Base[int32]{Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	coarse := codec.Base[int32]{Age: b.Age, Gap: b.Gap, Viewer: b.Viewer, Costs: b.Costs}
 	if b.Vals != nil {
 		coarse.Vals = k.Reduce(g, int(hd.baseLevel), level, x.rows[1][:], b.Vals)
 	}

@@ -278,6 +278,19 @@ func (w *BitWriter) large(p *Difference) {
 	w.Bits(uint64(p.V), int(raw))
 }
 
+// Bits returns how many bits BitWriter.Differences takes for a difference.
+func (p *Difference) Bits() int {
+	if p.Code == nil {
+		return 0
+	}
+	raw := p.Code.raw
+	s, rest, n := bucket(p.V >> (raw & 63))
+	if n < 0 {
+		n = UvarintBits(rest, escapeK)
+	}
+	return p.Code.Len(s) + n + int(raw)
+}
+
 // Differences reads what BitWriter.Differences wrote, with the codes in list, into list. It stops
 // at the symbol Other and returns how many differences it read before that.
 func (r *BitReader) Differences(list []Difference) int {

@@ -124,6 +124,13 @@ func TestDifferences(t *testing.T) {
 		w.Differences(list[:7])
 		w.Differences(list[7:])
 		size := w.Len()
+		sum := n % 64
+		for i := range list {
+			sum += list[i].Bits()
+		}
+		if sum != size {
+			t.Fatalf("%v take %d bits, not %d", list, size, sum)
+		}
 		w.Bits(1, 1)
 		b := w.Bytes()
 		var fast, slow BitReader
