@@ -62,18 +62,29 @@ type watched struct {
 	differs  int // the first frame that is not the page's own; 0: none
 	reported int // the newest one that the player reported; 0: none
 	played   time.Duration
-	delay    float64 // milliseconds times played nanoseconds
-	worst    float64 // milliseconds
+	late     lateness
+	whatIf   []lateness // of each playout delay
 	last     map[string]float64
 }
 
-// watch replays the log with a playout delay, nil for the page's own, and calls each with the
-// frames.
+// lateness is how late others were drawn, in milliseconds.
+type lateness struct {
+	sum     float64 // times nanoseconds
+	worst   float64
+	hitches uint64
+}
+
+func (l *lateness) add(ms float64, span time.Duration) {
+	l.sum += float64(ms * float64(span))
+	l.worst = max(l.worst, ms)
+}
+
+// watch replays the log, with playout delays for what-ifs, and calls each with the frames.
 func (p *playback) watch(
-	playout *time.Duration,
-	each func(f *rerun.Frame, pic *rerun.Picture) bool,
+	playouts []time.Duration, each func(f *rerun.Frame, pic *rerun.Picture) bool,
 ) (w watched, err error) {
-	r, err := rerun.New(p.rules, p.log, playout)
+	w.whatIf = make([]lateness, len(playouts))
+	r, err := rerun.New(p.rules, p.log, playouts...)
 	if err != nil {
 		return w, err
 	}
@@ -103,8 +114,12 @@ func (p *playback) watch(
 		if d := pic.Stats["delayMs"]; d > 0 { // the server's time is known
 			span := spanOf(f.Ms - before)
 			w.played += span
-			w.delay += float64(d * float64(span))
-			w.worst = max(w.worst, d)
+			w.late.add(d, span)
+			for i, q := range f.WhatIf {
+				late := float64(q.Late) / float64(time.Millisecond)
+				w.whatIf[i].add(max(late, pic.Stats["ageMs"]), span) // past the newest record others stand still
+				w.whatIf[i].hitches = q.Hitches
+			}
 		}
 		before = f.Ms
 		if each != nil && !each(&f, pic) {
@@ -119,7 +134,15 @@ func spanOf(ms float64) time.Duration {
 
 // run replays the log and prints. The error says that it differs, or cannot be replayed.
 func (p *playback) run() error {
-	own, err := p.watch(nil, nil)
+	var playouts []time.Duration
+	for _, text := range p.o.Playout {
+		d, err := playoutOf(text)
+		if err != nil {
+			return err
+		}
+		playouts = append(playouts, d)
+	}
+	own, err := p.watch(playouts, nil)
 	if err != nil {
 		return err
 	}
@@ -128,26 +151,31 @@ func (p *playback) run() error {
 	if !same {
 		text = fmt.Sprintf("another picture than the page drew from frame %d on", own.differs)
 	}
-	p.print(map[string]any{"page": p.log.Header.Agent, "room": p.log.Header.Room, "frames": own.frames,
+	room, where := p.log.Header.Room, ""
+	if room == "" && p.room != nil {
+		room = p.room.Header.Settings.Room // a page may name none
+	}
+	if room != "" {
+		where = fmt.Sprintf(" in room %q", room)
+	}
+	p.print(map[string]any{"page": p.log.Header.Agent, "room": room, "frames": own.frames,
 		"span_s": own.span.Seconds(), "same": same, "reported_frame": own.reported},
-		"page in room %q: %d frames in %v, %s; reported at frame %d", p.log.Header.Room, own.frames,
-		own.span.Round(time.Millisecond), text, own.reported)
-	p.quality("as it was", &own)
+		"page%s: %d frames in %v, %s; reported at frame %d", where, own.frames, own.span.Round(time.Millisecond), text, own.reported)
+	s, played := own.last, max(float64(own.played), 1)
+	p.print(map[string]any{"policy": "as it was", "delay_ms": own.late.sum / played, "worst_delay_ms": own.late.worst,
+		"hitches": s["hitches"], "entity_hitches": s["entityHitches"]},
+		"as it was: others drawn %.0f ms late in the mean, %.0f at most; %.0f hitches of all, %.0f of single ones",
+		own.late.sum/played, own.late.worst, s["hitches"], s["entityHitches"])
+	for i, text := range p.o.Playout {
+		l := &own.whatIf[i]
+		p.print(map[string]any{"policy": "playout " + text, "delay_ms": l.sum / played, "worst_delay_ms": l.worst,
+			"hitches": l.hitches}, "playout %s: others drawn %.0f ms late in the mean, %.0f at most; %d hitches of all", text,
+			l.sum/played, l.worst, l.hitches)
+	}
 	if p.o.Frame != "" || p.o.Picture != "" {
 		if err := p.show(&own); err != nil {
 			return err
 		}
-	}
-	for _, text := range p.o.Playout {
-		d, err := playoutOf(text)
-		if err != nil {
-			return err
-		}
-		w, err := p.watch(&d, nil)
-		if err != nil {
-			return fmt.Errorf("with --playout %s: %w", text, err)
-		}
-		p.quality("playout "+text, &w)
 	}
 	if !same {
 		return fmt.Errorf("the replay draws %s", text)
@@ -155,9 +183,9 @@ func (p *playback) run() error {
 	return nil
 }
 
-// playoutOf reads a value of --playout; 0 is adaptive.
+// playoutOf reads a value of --playout; 0 is adaptive, as on a page.
 func playoutOf(text string) (time.Duration, error) {
-	if text == "adaptive" {
+	if text == "adaptive" || text == "0" {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(text)
@@ -165,16 +193,6 @@ func playoutOf(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("--playout %q is neither adaptive nor a time such as 100ms", text)
 	}
 	return d, nil
-}
-
-// quality prints how a page did.
-func (p *playback) quality(name string, w *watched) {
-	mean := w.delay / max(float64(w.played), 1)
-	s := w.last
-	p.print(map[string]any{"policy": name, "delay_ms": mean, "worst_delay_ms": w.worst, "hitches": s["hitches"],
-		"entity_hitches": s["entityHitches"]},
-		"%s: others drawn %.0f ms late in the mean, %.0f at most; %.0f hitches of all, %.0f of single ones", name, mean,
-		w.worst, s["hitches"], s["entityHitches"])
 }
 
 // frameNumber reads --frame.

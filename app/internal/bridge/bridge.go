@@ -222,6 +222,10 @@ func (b *Bridge) timed(shown clock.Time) (due int) {
 	return due
 }
 
+// Client returns the client of the present session, nil before the first one. It is for reading, by
+// programs that replay a page's log.
+func (b *Bridge) Client() *client.Client { return b.client }
+
 // Tick makes the next due command: from its fields as floats, or by the game's bot on autopilot.
 // Too few floats count as zeros. pressedMs is when the first of its presses happened; 0 or less:
 // not known.

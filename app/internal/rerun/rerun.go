@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"meanwhile/app/internal/bridge"
+	"meanwhile/client"
 	"meanwhile/game"
+	"meanwhile/netcode/playout"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
@@ -20,11 +22,14 @@ type Rerun struct {
 	// Layout says what the floats of a Frame mean.
 	Layout *Layout
 
-	b       *bridge.Bridge
-	in      reader
-	frame   int
-	ms      float64
-	playout *time.Duration
+	b        *bridge.Bridge
+	in       reader
+	frame    int
+	ms       float64
+	playouts []time.Duration
+	of       *client.Client // whose the what-ifs are
+	whatIfs  []*client.WhatIf
+	before   []uint64 // hitches of earlier sessions, of each
 }
 
 // A Frame is what the page drew once.
@@ -37,11 +42,21 @@ type Frame struct {
 	Reported bool
 	// Floats are what was drawn, see docs/BRIDGE.md. They are valid until the next frame.
 	Floats []float64
+	// WhatIf is how others would be drawn with each of the playout delays that New got.
+	WhatIf []Playout
 }
 
-// New returns a Rerun that begins with the first frame of a log. playout is another playout delay
-// than the page had, in place of its setting playoutMs; nil: that.
-func New(rules *game.Rules, l *Log, playout *time.Duration) (*Rerun, error) {
+// A Playout is how late others are drawn, and how often they stood still until then since nothing
+// newer had arrived. Zero: nothing is drawn yet.
+type Playout struct {
+	Late    time.Duration
+	Hitches uint64
+}
+
+// New returns a Rerun that begins with the first frame of a log. playouts are other delays than the
+// page had, for what-ifs beside it; 0 adapts. The page itself is replayed as it was: one that drew
+// otherwise would send other packets, and the recorded answers to them would make no sense.
+func New(rules *game.Rules, l *Log, playouts ...time.Duration) (*Rerun, error) {
 	if l.Header.Game != rules.Name {
 		return nil, fmt.Errorf("rerun: it is of game %s, not of %s", l.Header.Game, rules.Name)
 	}
@@ -53,7 +68,12 @@ func New(rules *game.Rules, l *Log, playout *time.Duration) (*Rerun, error) {
 	if want := fmt.Sprintf("%d-%016x-", session.Version, rules.Hash); !strings.HasPrefix(l.Header.Schema, want) {
 		return nil, fmt.Errorf("rerun: it is of other rules of %s: %s, not %s", rules.Name, l.Header.Schema, want)
 	}
-	r := &Rerun{in: reader{b: l.entries}, playout: playout}
+	for _, d := range playouts {
+		if _, err := playout.New(playout.Config{Fixed: d}); err != nil {
+			return nil, fmt.Errorf("rerun: %w", err)
+		}
+	}
+	r := &Rerun{in: reader{b: l.entries}, playouts: playouts, before: make([]uint64, len(playouts))}
 	b, err := bridge.New(rules, bridge.Config{
 		Game: rules.Name,
 		Random: func([]byte) {
@@ -66,16 +86,9 @@ func New(rules *game.Rules, l *Log, playout *time.Duration) (*Rerun, error) {
 		return nil, err
 	}
 	r.b = b
-	if playout != nil {
-		if refused := b.Set("playoutMs", ms(*playout)); refused != "" {
-			return nil, fmt.Errorf("rerun: %s", refused)
-		}
-	}
 	r.Layout = &Layout{}
 	return r, json.Unmarshal([]byte(b.Layout()), r.Layout)
 }
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // clock is what the page's clock said when the engine asked.
 func (r *Rerun) clock() time.Duration {
@@ -116,6 +129,7 @@ func (r *Rerun) entry() (Frame, bool) {
 		at, m := in.instant(), in.bytes(session.MaxMessage)
 		if in.err == nil {
 			b.Welcome(m, at)
+			r.follow()
 		}
 	case entryMessage:
 		b.Message(in.bytes(session.MaxMessage))
@@ -162,14 +176,29 @@ func (r *Rerun) entry() (Frame, bool) {
 	return Frame{}, false
 }
 
+// follow begins the what-ifs of another session.
+func (r *Rerun) follow() {
+	if c := r.b.Client(); c != r.of {
+		r.of = c
+		for i, w := range r.whatIfs {
+			r.before[i] += w.Hitches()
+		}
+		r.whatIfs = r.whatIfs[:0]
+		for _, d := range r.playouts {
+			w, err := c.WhatIf(d)
+			if err != nil {
+				panic(err) // New has tried it
+			}
+			r.whatIfs = append(r.whatIfs, w)
+		}
+	}
+}
+
 // setting changes a setting to a value in JSON.
 func (r *Rerun) setting(name string, value []byte) {
 	var v any
 	if err := json.Unmarshal(value, &v); r.in.err == nil && err != nil {
 		r.in.fail("the setting %q: %v", name, err)
-	}
-	if r.playout != nil && name == "playoutMs" {
-		return
 	}
 	switch v := v.(type) {
 	case bool:
@@ -204,6 +233,9 @@ func (r *Rerun) draw() (Frame, bool) {
 	r.b.Drawn()
 	r.frame++
 	out := Frame{Number: r.frame, Ms: r.ms, Floats: f, Same: uint64(len(f)) == n && sumOf(f) == sum}
+	for i, w := range r.whatIfs {
+		out.WhatIf = append(out.WhatIf, Playout{w.Delay(), r.before[i] + w.Hitches()})
+	}
 	if reported, ok := r.reported(); ok {
 		out.Reported = true
 		out.Same = out.Same && slices.EqualFunc(reported, f, func(x, y float64) bool {

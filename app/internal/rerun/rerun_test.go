@@ -92,6 +92,11 @@ func zapRules(t testing.TB) *game.Rules {
 
 // record plays a page for some frames over 20 ms each way, and returns its log.
 func record(t testing.TB, rules *game.Rules, frames int) []byte {
+	return recordAt(t, rules, frames, func(i int) float64 { return 16.6667 * float64(i) })
+}
+
+// recordAt is record with frames at instants, in milliseconds.
+func recordAt(t testing.TB, rules *game.Rules, frames int, instant func(frame int) float64) []byte {
 	t.Helper()
 	p := &pen{b: []byte(magic)}
 	head, err := json.Marshal(Header{Bridge: bridge.Version, Game: rules.Name, Agent: "a test",
@@ -137,7 +142,7 @@ func record(t testing.TB, rules *game.Rules, frames int) []byte {
 	b.Welcome(welcome, at)
 	var out server.Outbox
 	for i := range frames {
-		now = 1000 + 16.6667*float64(i+1)
+		now = 1000 + instant(i+1)
 		for until := clock.Time((now - 1000) * 1e6); srv.Now().Add(srv.Period()) <= until; {
 			when := srv.Now().Add(srv.Period())
 			for len(up) > 0 && up[0].at-1000e6 <= when {
@@ -193,13 +198,13 @@ func record(t testing.TB, rules *game.Rules, frames int) []byte {
 }
 
 // play replays a log to its end.
-func play(t testing.TB, rules *game.Rules, b []byte, playout *time.Duration) (frames []Frame, err error) {
+func play(t testing.TB, rules *game.Rules, b []byte, playouts ...time.Duration) (frames []Frame, err error) {
 	t.Helper()
 	l, err := Parse(b)
 	if err != nil {
 		return nil, err
 	}
-	r, err := New(rules, l, playout)
+	r, err := New(rules, l, playouts...)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +224,7 @@ func play(t testing.TB, rules *game.Rules, b []byte, playout *time.Duration) (fr
 func TestSamePicture(t *testing.T) {
 	rules := zapRules(t)
 	log := record(t, rules, 120)
-	frames, err := play(t, rules, log, nil)
+	frames, err := play(t, rules, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +258,7 @@ func mustNew(t testing.TB, rules *game.Rules, log []byte) *Rerun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(rules, l, nil)
+	r, err := New(rules, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,39 +274,67 @@ func TestAnotherPicture(t *testing.T) {
 	for i := bytes.LastIndexByte(log, entryDraw); draws == 0; i = bytes.LastIndexByte(log[:i], entryDraw) {
 		other := slices.Clone(log)
 		other[i+4] ^= 1
-		frames, err := play(t, rules, other, nil)
+		frames, err := play(t, rules, other)
 		if err == nil && len(frames) == 60 && !frames[59].Same && frames[58].Same {
 			draws++
 		}
 	}
 	log[len(log)-20] ^= 1 // of what was sent with the report
-	if frames, err := play(t, rules, log, nil); err == nil && frames[59].Same {
+	if frames, err := play(t, rules, log); err == nil && frames[59].Same {
 		t.Error("what the page had on the screen is not compared")
 	}
 }
 
-// What if the page had another playout delay? It draws others later, and does the same otherwise.
+// What if the page had another playout delay? Others are drawn as much later or earlier, and the page
+// itself as it was, also where it draws few frames: 15 a second, or one while its tab is hidden.
 func TestAnotherPlayout(t *testing.T) {
 	rules := zapRules(t)
-	log := record(t, rules, 120)
-	delay := func(playout *time.Duration) float64 {
-		frames, err := play(t, rules, log, playout)
-		if err != nil {
-			t.Fatal(err)
+	for name, at := range map[string]func(frame int) float64{
+		"60 frames a second": func(i int) float64 { return 16.6667 * float64(i) },
+		"15 frames a second": func(i int) float64 { return 66.6667*float64(i) + float64(i*i%23) },
+		"a hidden tab":       func(i int) float64 { return 66.6667*float64(i) + 1000*float64(min(max(i-100, 0), 6)) },
+	} {
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		playouts := []time.Duration{0, ms(50), ms(100), ms(150), ms(300)}
+		frames, err := play(t, rules, recordAt(t, rules, 300, at), playouts...)
+		if err != nil || len(frames) != 300 {
+			t.Fatalf("%s: %d frames: %v", name, len(frames), err)
 		}
-		pic, err := mustNew(t, rules, log).Layout.Read(frames[len(frames)-1].Floats)
-		if err != nil {
-			t.Fatal(err)
+		layout := mustNew(t, rules, record(t, rules, 1)).Layout
+		late, settled := make([]time.Duration, len(playouts)), 0
+		for i, f := range frames {
+			if !f.Same {
+				t.Fatalf("%s: frame %d is another one", name, f.Number)
+			}
+			pic, err := layout.Read(f.Floats)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := time.Duration(pic.Stats["delayMs"] * 1e6)
+			age := time.Duration(pic.Stats["ageMs"] * 1e6)
+			if off := max(f.WhatIf[0].Late, age) - own; own > 0 && off.Abs() > time.Microsecond {
+				t.Fatalf("%s: frame %d is %v late, computed again %v", name, f.Number, own, f.WhatIf[0].Late)
+			}
+			if i < 200 { // the delay moves slowly
+				continue
+			}
+			settled++
+			for j, q := range f.WhatIf {
+				late[j] += q.Late
+			}
 		}
-		return pic.Stats["delayMs"]
+		for j := 1; j < len(playouts); j++ {
+			mean := late[j] / time.Duration(settled)
+			if above := mean - playouts[j]; above < ms(15) || above > ms(60) {
+				t.Errorf("%s, a playout delay of %v: %v late in the mean", name, playouts[j], mean)
+			}
+		}
+		if last := frames[299].WhatIf; last[1].Hitches < last[4].Hitches {
+			t.Errorf("%s: %d hitches at 50 ms, %d at 300", name, last[1].Hitches, last[4].Hitches)
+		}
 	}
-	late := 300 * time.Millisecond
-	if own, other := delay(nil), delay(&late); other < 300 || other-own < 100 {
-		t.Errorf("%v ms, with another delay %v ms", own, other)
-	}
-	late = time.Hour
-	l, _ := Parse(log)
-	if _, err := New(rules, l, &late); err == nil {
+	l, _ := Parse(record(t, rules, 1))
+	if _, err := New(rules, l, time.Hour); err == nil {
 		t.Error("a playout delay of an hour")
 	}
 }
@@ -312,7 +345,7 @@ func TestCutOff(t *testing.T) {
 	log := record(t, rules, 6)
 	whole := 0
 	for n := range log {
-		frames, err := play(t, rules, log[:n], nil)
+		frames, err := play(t, rules, log[:n])
 		switch {
 		case err == nil:
 			whole++
@@ -342,7 +375,7 @@ func TestOtherLogs(t *testing.T) {
 		}
 		l, err := Parse(other)
 		if err == nil {
-			_, err = New(rules, l, nil)
+			_, err = New(rules, l)
 		}
 		if err == nil || bytes.Equal(other, log) {
 			t.Errorf("%s for %s is not refused", c[1], c[0])
@@ -412,6 +445,6 @@ func FuzzNext(f *testing.F) {
 		f.Add(append(slices.Clone(log), entries...))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = play(t, rules, b, nil)
+		_, _ = play(t, rules, b, 0, 100*time.Millisecond)
 	})
 }
