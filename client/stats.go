@@ -68,7 +68,9 @@ func (c *Client) Stats() Stats {
 	if t.synced() {
 		s.Estimated = t.est.SteadyError(t.now) + t.server.Error().Abs()
 	}
-	s.Delay = t.late(t.play)
+	if at := t.play.DisplayTime(); at != 0 && t.synced() {
+		s.Delay = t.server.Now(t.now).Sub(at)
+	}
 	s.DelayTarget, s.Age, s.Hitches = t.play.Target(), t.play.Age(t.now), t.play.Hitches()
 	s.Prediction.Owed = c.own.ring.Debt()
 	s.Lead, s.Synced = t.ahead(), t.lead.reported()

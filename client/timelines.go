@@ -54,7 +54,8 @@ func (t *timelines) init(c *Client, local clock.Time) (err error) {
 	}
 	t.cfg, t.now, t.queued = &c.cfg, local, c.rules.Mode == game.Queued
 	t.period, t.spacing = w.Period, time.Second/time.Duration(send)
-	if t.play, err = t.newPlayout(c.cfg.Playout); err != nil {
+	t.play, err = playout.New(playout.Config{Fixed: c.cfg.Playout, Interval: min(t.spacing, playout.MaxDelay)})
+	if err != nil {
 		return err
 	}
 	t.anotherPath()
@@ -62,21 +63,6 @@ func (t *timelines) init(c *Client, local clock.Time) (err error) {
 	t.est.Seed(local, w.ServerTime)
 	t.ticks.Update(w.Tick, w.ServerTime, w.Period)
 	return nil
-}
-
-// newPlayout returns a playout clock with a fixed delay; 0: an adaptive one.
-func (t *timelines) newPlayout(fixed time.Duration) (*playout.Clock, error) {
-	return playout.New(playout.Config{Fixed: fixed, Interval: min(t.spacing, playout.MaxDelay)})
-}
-
-// late returns how far what a playout clock shows lies behind the server's time; 0 while either is
-// not known.
-func (t *timelines) late(p *playout.Clock) time.Duration {
-	at := p.DisplayTime()
-	if at == 0 || !t.synced() {
-		return 0
-	}
-	return t.server.Now(t.now).Sub(at)
 }
 
 // anotherPath forgets what was known of the path. The server's clock is the same on all of them.

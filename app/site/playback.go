@@ -160,7 +160,8 @@ func (p *playback) run() error {
 	}
 	p.print(map[string]any{"page": p.log.Header.Agent, "room": room, "frames": own.frames,
 		"span_s": own.span.Seconds(), "same": same, "reported_frame": own.reported},
-		"page%s: %d frames in %v, %s; reported at frame %d", where, own.frames, own.span.Round(time.Millisecond), text, own.reported)
+		"page%s: %d frames in %v, %s; reported at frame %d", where, own.frames,
+		own.span.Round(time.Millisecond), text, own.reported)
 	s, played := own.last, max(float64(own.played), 1)
 	p.print(map[string]any{"policy": "as it was", "delay_ms": own.late.sum / played, "worst_delay_ms": own.late.worst,
 		"hitches": s["hitches"], "entity_hitches": s["entityHitches"]},

@@ -74,7 +74,7 @@ type Config struct {
 // concurrent use.
 type Clock struct {
 	// Twin gets every call that the Clock gets, but for SetFixed: what would another delay have
-	// shown? Nil: nobody.
+	// shown? Nil: nobody. Programs of pages, which must be small, have none.
 	Twin *Clock
 
 	cfg     Config
@@ -148,8 +148,8 @@ func (c *Clock) SetFixed(d time.Duration) error {
 // Arrive records that a state arrived at local, a local instant. stamp is the instant of the state
 // by the server's clock. quiet says that the server will send nothing more until something changes.
 func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
-	if c.Twin != nil {
-		c.Twin.Arrive(local, stamp, quiet)
+	if t := c.twin(); t != nil {
+		t.Arrive(local, stamp, quiet)
 	}
 	x, fresh, counts := c.ages.Arrive(local, stamp)
 	if more, another := c.ages.Another(); another {
@@ -200,8 +200,8 @@ func (c *Clock) FasterPath() bool {
 // the server's lateness for as long as the server announces it; nothing is learned from it, because
 // it is no jitter of the path. Negative spans count as zero, longer ones than MaxDelay as MaxDelay.
 func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
-	if c.Twin != nil {
-		c.Twin.Paced(local, late, next, hold)
+	if t := c.twin(); t != nil {
+		t.Paced(local, late, next, hold)
 	}
 	p := &c.pace
 	if !p.known || local.Sub(p.since) > estimate.FloorWindow {
@@ -221,8 +221,8 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 // Overdue records the server's message that its next tick is late by d already: the next packet
 // will be at least as late. It never shortens what Paced announced.
 func (c *Clock) Overdue(d time.Duration) {
-	if c.Twin != nil {
-		c.Twin.Overdue(d)
+	if t := c.twin(); t != nil {
+		t.Overdue(d)
 	}
 	c.pace.expect = max(c.pace.expect, limit(d))
 }
@@ -249,8 +249,8 @@ func (c *Clock) adapted() time.Duration {
 // Advance moves the playout time on to a local instant and returns it, by the server's clock. It is
 // 0 before anything arrived. An instant before that of the last call changes nothing.
 func (c *Clock) Advance(local clock.Time) clock.Time {
-	if c.Twin != nil {
-		c.Twin.Advance(local)
+	if t := c.twin(); t != nil {
+		t.Advance(local)
 	}
 	if newest, known := c.ages.Newest(); known {
 		c.advance(local, newest)
@@ -314,8 +314,8 @@ func (c *Clock) advance(local, newest clock.Time) {
 // the playout time may then lie before that of the last Advance. The learned jitter of the path
 // stays.
 func (c *Clock) Reset() {
-	if c.Twin != nil {
-		c.Twin.Reset()
+	if t := c.twin(); t != nil {
+		t.Reset()
 	}
 	c.ages.Reset()
 	c.running, c.silent = false, false

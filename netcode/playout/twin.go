@@ -1,0 +1,5 @@
+//go:build !js
+
+package playout
+
+func (c *Clock) twin() *Clock { return c.Twin }
