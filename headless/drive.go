@@ -40,6 +40,7 @@ func (d *Drive) Frame(f func(c *client.Client, now clock.Time, due int)) error {
 	default:
 	}
 	p := d.p
+	p.frame(f) // first: a program that paused has not listened
 	if d.dialled == nil {
 		why, err := p.lost()
 		if err != nil {
@@ -51,7 +52,6 @@ func (d *Drive) Frame(f func(c *client.Client, now clock.Time, due int)) error {
 			d.others.Go(func() { dialled <- p.dial(d.running, why) })
 		}
 	}
-	p.frame(f)
 	return nil
 }
 

@@ -210,3 +210,58 @@ func TestDropped(t *testing.T) {
 		}
 	})
 }
+
+// A program whose frames pause, as a window does while it is dragged, goes on where it was: nothing
+// that arrived meanwhile is taken for a lost connection.
+func TestDrivePauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rules(t)
+		h, err := host.New(host.Config{Rules: r, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := memory.Listen(memory.Config{Client: h.Clock(), Server: h.Clock()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := h.Run(ctx, l); err != nil {
+				t.Error(err)
+			}
+		})
+		defer running.Wait()
+		defer stop()
+		dial := func(context.Context) (transport.Conn, error) { return l.Dial() }
+		conn, err := l.Dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: r, Clock: h.Clock(), Dial: dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Drive()
+		defer d.Leave()
+		commands := 0
+		for range 3 {
+			for range 60 {
+				err := d.Frame(func(c *client.Client, now clock.Time, due int) {
+					for ; due > 0; due-- {
+						c.Tick(nil)
+						commands++
+					}
+				})
+				if err != nil || d.Returning() {
+					t.Fatalf("the connection counts as lost: %v", err)
+				}
+				time.Sleep(time.Second / 60)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if commands < 60 {
+			t.Errorf("%d commands in three seconds of frames", commands)
+		}
+	})
+}

@@ -112,7 +112,7 @@ func (s *sampler) sample(core *client.Client, now clock.Time) {
 // quality compares the newest counters with the oldest that are kept.
 func (s *sampler) quality() Quality {
 	now := &s.now.stats
-	q := Quality{Delay: now.Delay, Trip: now.RTT, ClockError: now.Bound}
+	q := Quality{Delay: max(now.Delay, 0), Trip: now.RTT, ClockError: now.Bound}
 	if now.Estimated > 0 {
 		q.ClockError = now.Estimated
 	}
