@@ -145,7 +145,7 @@ func (r *room) differs(f *journal.Follower) {
 func (a *archive) keep(why string, b []byte) {
 	at := time.Now().UTC().Format("20060102-150405.000")
 	dir := filepath.Join(a.root, momentsDir)
-	removeOldest(filepath.Join(dir, "*-"+why+JournalSuffix), keptMoments-1)
+	removeOldest(dir, "-"+why+JournalSuffix, keptMoments-1)
 	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
 	f, err := a.create(name)
 	if err == nil {

@@ -295,15 +295,25 @@ func (a *archive) prune() {
 func (a *archive) segments() []string { return segmentsOf(a.dir) }
 
 func segmentsOf(dir string) []string {
-	names, _ := filepath.Glob(filepath.Join(dir, "*"+JournalSuffix)) // the pattern is sound
-	slices.Sort(names)
-	return names
+	return pathsIn(dir, JournalSuffix)
+}
+
+// pathsIn returns what is in a folder under names that end so, by name; nothing where it cannot be
+// read. The folder's own name may have any characters, so it is no part of a pattern.
+func pathsIn(dir, suffix string) (paths []string) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		if strings.HasSuffix(e.Name(), suffix) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths
 }
 
 // save copies the segments into one file, and returns its name. It runs in the goroutine.
 func (a *archive) save(why string) (string, error) {
 	dir := filepath.Join(a.root, momentsDir)
-	removeOldest(filepath.Join(dir, "*-"+why+JournalSuffix), keptMoments-1)
+	removeOldest(dir, "-"+why+JournalSuffix, keptMoments-1)
 	at := time.Now().UTC().Format("20060102-150405.000")
 	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
 	return name, a.copyTo(name)
@@ -336,9 +346,9 @@ func (a *archive) copyTo(name string) error {
 	return nil
 }
 
-// removeOldest removes files or folders that a pattern matches, but for the newest.
-func removeOldest(pattern string, keep int) {
-	old, _ := filepath.Glob(pattern) // the pattern is sound
+// removeOldest removes files or folders in dir whose names end so, but for the newest.
+func removeOldest(dir, suffix string, keep int) {
+	old := pathsIn(dir, suffix)
 	slices.SortFunc(old, func(x, y string) int { return modified(x).Compare(modified(y)) })
 	for _, name := range old[:max(len(old)-keep, 0)] {
 		_ = os.RemoveAll(name)
@@ -624,7 +634,7 @@ func (h *Host) putAside(dir, name string) {
 	}
 	now := time.Now()
 	_ = os.Chtimes(to, now, now) // if it fails, another one goes first
-	removeOldest(filepath.Join(h.cfg.Journal, lostDir, "*"), keptLost)
+	removeOldest(filepath.Join(h.cfg.Journal, lostDir), "", keptLost)
 }
 
 // A restoredWorld is a world of before a crash, as of its newest recorded tick.

@@ -94,7 +94,7 @@ func (r *room) reporter(key [session.KeySize]byte) (*player, error) {
 // goroutine.
 func (a *archive) report(by server.PlayerID) (string, error) {
 	all := filepath.Join(a.root, reportsDir)
-	removeOldest(filepath.Join(all, "*"), keptReports-1)
+	removeOldest(all, "", keptReports-1)
 	at := time.Now().UTC().Format("20060102-150405.000")
 	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, at, by))
 	if err := a.copyTo(filepath.Join(dir, "room"+JournalSuffix)); err != nil {

@@ -144,15 +144,16 @@ func readJournal(path string) (files [][]byte, err error) {
 		b, err := os.ReadFile(path)
 		return [][]byte{b}, err
 	}
-	names, err := filepath.Glob(filepath.Join(path, "*"+host.JournalSuffix))
+	list, err := os.ReadDir(path) // by name
 	if err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
+	list = slices.DeleteFunc(list, func(e os.DirEntry) bool { return !strings.HasSuffix(e.Name(), host.JournalSuffix) })
+	if len(list) == 0 {
 		return nil, fmt.Errorf("no journal is in %s: their names end in %s", path, host.JournalSuffix)
 	}
-	slices.Sort(names)
-	for _, n := range names {
+	for _, e := range list {
+		n := filepath.Join(path, e.Name())
 		b, err := os.ReadFile(n)
 		if err != nil {
 			return nil, err
