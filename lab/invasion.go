@@ -104,6 +104,7 @@ type battle struct {
 	ruled     time.Duration // CPU of Begin
 	spent     time.Duration // CPU of whole ticks
 	most      int           // bytes in one second to one client
+	ups       int           // bytes of all clients to the server
 	sum       sight
 
 	truth []truePlace // of everything that is drawn, as of the newest tick
@@ -127,6 +128,7 @@ type sight struct {
 	moving        time.Duration // for which moving things within the second band were drawn between records
 	hitches       int
 	records, sent uint64 // of all clients, when measuring began
+	packets       uint64
 }
 
 var sightBands = [...]float64{10, 30, 100}
@@ -268,6 +270,7 @@ func (b *battle) measure() {
 		st, _ := b.srv.Stats(f.id)
 		b.sum.records += st.Records
 		b.sum.sent += st.SentBytes
+		b.sum.packets += st.Sent
 	}
 }
 
@@ -358,7 +361,9 @@ func (f *fighter) frame() bool {
 		f.look()
 	}
 	for data := f.client.Encode(f.local(now)); data != nil; data = f.client.Encode(f.local(now)) {
-		f.up.Push(now, data)
+		if f.up.Push(now, data); b.measuring {
+			b.ups += len(data) + wire.Overhead
+		}
 		f.pump(f.up)
 	}
 	f.frames++

@@ -57,7 +57,8 @@ var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExpe
 	entitiesExperiment,
 	codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
-	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
+	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, plazaExperiment,
+	deadreckonExperiment,
 	articleExperiment, floorsExperiment,
 	groupsExperiment, liesExperiment, cheatsExperiment, wallsExperiment, weatherExperiment}
 
