@@ -3,7 +3,7 @@
 // This page decides where its avatar is, and the server checks it (plaza.go): so the avatar walks here, 60 times a second, and
 // each command says where it is. The address may name a simulated network, as in ?delayMs=75&lossPct=3 or ?profile=lte-c; ?bot lets
 // the bot stroll, ?article draws as the article behind this game does, ?both shows that beside.
-import { join } from "/meanwhile.js" // fetches plaza.wasm, picks a transport, resumes
+import { join, panel } from "/meanwhile.js" // fetches plaza.wasm, picks a transport, resumes
 import { Article } from "./article.js"
 
 const SQUARE = { x: 29, y: 17 } // metres from the middle to the edges
@@ -33,6 +33,7 @@ if (address.has("profile")) settings.profile = address.get("profile")
 const canvas = document.querySelector("canvas")
 const g = await join({ canvas, view: null, settings, autopilot: address.has("bot") })
 const { ctx, keys, mouse } = g
+panel(g, { changed: set => { for (const name in set) if (name !== "interpolate") article?.g.set(name, set[name]) } }) // F2
 
 // The camera: the whole square if it fits, otherwise a part of it with the own avatar.
 const camera = {
@@ -563,7 +564,7 @@ async function setMode(wanted) {
   const other = document.createElement("canvas")
   other.style.cssText = "position: fixed; left: -9999px; width: 2px; height: 2px" // and its notices with it
   document.body.append(other)
-  const second = await join({ canvas: other, view: null, name: "(viewer)", config: "/meanwhile.json?viewer",
+  const second = await join({ canvas: other, view: null, panel: false, name: "(viewer)", config: "/meanwhile.json?viewer",
     settings: { ...settings, interpolate: 0 } })
   article = new Article(second)
 }
