@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"meanwhile/app/dev"
 	"meanwhile/app/load"
 	"meanwhile/app/site"
 	"meanwhile/game"
@@ -30,16 +31,18 @@ type Handler = http.Handler
 
 // options are the flags of a game's program.
 type options struct {
-	Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
-	Bots    int    `default:"${bots}" help:"How many bots to add to each room."`
-	Room    string `default:"${room}" help:"The room of players who name none."`
-	Rooms   int    `default:"${rooms}" help:"How many rooms may be open at once."`
-	Players int    `default:"${players}" help:"How many players a room admits."`
-	Kbit    int    `default:"64" help:"Send each player at most so many kbit/s."`
-	Total   int    `default:"0" help:"Send all players together at most so many kbit/s; 0: no such bound."`
-	Web     string `placeholder:"DIR" help:"The folder of the page; by default web beside the source or above it."`
-	Open    bool   `help:"Open the page in a browser."`
-	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
+	Addr    string           `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
+	Bots    int              `default:"${bots}" help:"How many bots to add to each room."`
+	Room    string           `default:"${room}" help:"The room of players who name none."`
+	Rooms   int              `default:"${rooms}" help:"How many rooms may be open at once."`
+	Players int              `default:"${players}" help:"How many players a room admits."`
+	Kbit    int              `default:"64" help:"Send each player at most so many kbit/s."`
+	Total   int              `default:"0" help:"Send all players together at most so many kbit/s; 0: no such bound."`
+	Web     string           `placeholder:"DIR" help:"The folder of the page; by default web beside the source or above."`
+	Open    bool             `help:"Open the page in a browser."`
+	Verbose bool             `short:"v" help:"Log what happens, not only warnings."`
+	Version site.VersionFlag `help:"Print what this program was built from, its protocol and its schema."`
+	DevDir  string           `hidden:"" help:"What dev has built; its orders come from standard input."`
 
 	site.Door `embed:"" group:"For players on other machines"`
 }
@@ -87,14 +90,17 @@ func run(
 		say(err)
 		return 2
 	}
-	if len(args) > 0 && args[0] == "vet" {
-		return site.VetGame(ctx, name, args[1:], stdout, stderr)
-	}
-	if len(args) > 0 && args[0] == "replay" {
-		return site.ReplayGame(ctx, rules, args[1:], stdout, stderr)
-	}
-	if len(args) > 0 && args[0] == "load" {
-		return load.Main(ctx, name, only(rules), args[1:], stdout, stderr)
+	if len(args) > 0 {
+		switch args[0] {
+		case "vet":
+			return site.VetGame(ctx, name, args[1:], stdout, stderr)
+		case "replay":
+			return site.ReplayGame(ctx, rules, args[1:], stdout, stderr)
+		case "load":
+			return load.Main(ctx, name, only(rules), args[1:], stdout, stderr)
+		case "dev":
+			return dev.Own(ctx, name, args[1:], stdout, stderr)
+		}
 	}
 	var o options
 	var how Options
@@ -106,7 +112,7 @@ func run(
 		bots = 0
 	}
 	vars := map[string]string{"room": host.DefaultRoom, "rooms": fmt.Sprint(host.DefaultRooms),
-		"players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots)}
+		"players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots), "version": site.VersionOf(name, rules)}
 	_, code, done := site.Parse(&o, name, about(name), vars, args, stdout, stderr)
 	if done {
 		return code
@@ -134,18 +140,25 @@ func run(
 			fmt.Fprintf(stderr, "%s: the folder %s has neither index.html nor game.js, so its page stays empty\n", name, web)
 		}
 	}
-	s, err := site.Listen(site.Config{
-		Addr: o.Addr, Door: o.Door, Pages: pages, Handlers: how.Handlers, Authenticate: authenticate(&how),
+	cfg := site.Config{
+		Addr: o.Addr, Door: o.Door, Pages: pages, Handlers: how.Handlers, Authenticate: authenticate(&how), Develop: true,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
 			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
 			Store: how.Store, Rewind: how.Rewind, RewindTotal: how.RewindTotal,
 			Log: site.Logger(stderr, o.Verbose)},
-	})
+	}
+	if o.DevDir != "" {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		defer end()
+		develop(&cfg, o.DevDir, end)
+	}
+	s, err := site.Listen(cfg)
 	if err != nil {
 		say(err)
 		return site.Status(err)
 	}
-	program, err := client(ctx, rules.Name, pages, source, sourceErr, stderr)
+	program, err := client(ctx, rules.Name, pages, source, sourceErr, o.DevDir, stderr)
 	if err != nil {
 		s.Close()
 		if ctx.Err() != nil {
@@ -159,6 +172,15 @@ func run(
 			name, source.Main)
 	}
 	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
+}
+
+// develop makes a server one that dev runs: its rooms outlast it, and it follows orders.
+func develop(cfg *site.Config, dir string, end func()) {
+	cfg.Dev = &site.Dev{Dir: dir, Orders: os.Stdin, End: end, Exit: func() { os.Exit(0) }}
+	cfg.Door.KeepRooms, cfg.Door.Drain = true, 0
+	if cfg.Door.State == "" {
+		cfg.Door.State = filepath.Join(dir, "state")
+	}
 }
 
 // hasPage reports whether a folder has a page, or the script of the page that the library brings.
@@ -182,15 +204,24 @@ func only(rules *game.Rules) func(name string) (*game.Rules, error) {
 }
 
 func about(name string) string {
-	return "A game made with Meanwhile. Its rules are checked by \"" + name + " vet ./...\" (docs/VET.md), and what a " +
-		"room recorded is replayed by \"" + name + " replay FILE\" (docs/reliability.md). \"" + name + " load URL\" plays " +
-		"with many players and says how well a server serves them (docs/deploy.md)."
+	return "A game made with Meanwhile. \"" + name + " dev\" plays it and builds it anew whenever a file is saved. " +
+		"\"" + name + " vet ./...\" checks its rules (docs/VET.md), \"" + name + " replay FILE\" replays what a room " +
+		"recorded (docs/reliability.md), \"" + name + " load URL\" plays with many players and says how well a server " +
+		"serves them (docs/deploy.md)."
 }
 
-// client returns the program for browsers: the one beside the page, or one built from the source.
+// client returns the program for browsers: that of dev, the one beside the page, or one built from
+// the source.
 func client(
-	ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error, stderr io.Writer,
+	ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error, devDir string, stderr io.Writer,
 ) (*site.Program, error) {
+	if devDir != "" {
+		p, err := site.Prebuilt(os.DirFS(devDir), name)
+		if err != nil {
+			return nil, err
+		}
+		return p.Plain(), nil
+	}
 	for _, tree := range pages {
 		p, err := site.Prebuilt(tree, name)
 		switch {

@@ -148,6 +148,11 @@ type Config struct {
 	// or not, to find rules that are not deterministic, and memory that fails: Stats counts them,
 	// the log names them, and Journal gets what was recorded before.
 	Check bool
+	// Develop is for the machine of whoever writes the rules: players read what the rules did wrong.
+	Develop bool
+	// AnyBuild lets rooms of Journal go on that another build of the program recorded, where what they
+	// are made of has the same form (docs/adr/0051-dev.md). Otherwise they begin anew.
+	AnyBuild bool
 	// Gate is that of the listeners. It expects players whose connections are lost, so that no
 	// crowd of strangers keeps them out. May be nil.
 	Gate *transport.Gate
@@ -188,8 +193,9 @@ type Host struct {
 	bans    bans
 	reports *transport.Rates[struct{}]
 
-	unwritten    atomic.Int64 // bytes of journals that wait for the disk
-	newestFolder atomic.Int64 // see folderTime
+	fault        atomic.Pointer[string] // see Fault
+	unwritten    atomic.Int64           // bytes of journals that wait for the disk
+	newestFolder atomic.Int64           // see folderTime
 
 	restored []*restoredWorld // until Run
 	base     clock.Time       // where the clock begins: after the newest tick of all restored worlds

@@ -689,7 +689,7 @@ var errNotAgain = errors.New("host: it is not restored")
 // restore restores a world from a journal. The attempt is noted on the disk first, so that it is
 // counted even if it ends this program.
 func (h *Host) restore(w *restoredWorld, f *journal.File) error {
-	if w.header = f.Header; w.header.Build != Build() || Build() == "" {
+	if w.header = f.Header; !h.cfg.AnyBuild && (w.header.Build != Build() || Build() == "") {
 		return fmt.Errorf("%w: it was recorded by another build of the program, %s; this one is %s", errNotAgain,
 			w.header.Build, Build())
 	}

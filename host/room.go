@@ -413,6 +413,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	for _, f := range r.srv.Faults() {
 		r.n.faults.Add(1)
 		r.faults.add(f, now)
+		r.h.noteFault(f)
 		r.failing = true
 	}
 	for _, e := range r.srv.Ends() {
@@ -643,6 +644,9 @@ func (r *room) end(e server.End) {
 	}
 	r.n.sentAway++
 	if e.Refused {
+		if e.Err != nil && r.h.cfg.Develop {
+			e.Why = faultText(e.Err)
+		}
 		r.sendAway(p, session.Refusal{Code: session.Removed, Text: e.Why})
 		return
 	}

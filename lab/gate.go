@@ -147,6 +147,35 @@ func (l limit) judge(rows []Row) (verdict *Row, short []string) {
 	return &Row{"gate", worst.Profile, ours, worst.Seed, params, metrics}, short
 }
 
+// verdict says in a line how rows of the experiment stand to the bounds of the gate.
+func (e *experiment) verdict(rows []Row, quick bool) string {
+	limits := gateLimits
+	if quick {
+		limits = quickLimits
+	}
+	bounds := 0
+	var short []string
+	for _, l := range limits {
+		if l.experiment != e.name {
+			continue
+		}
+		if v, failures := l.judge(rows); v != nil {
+			bounds++
+			if len(failures) > 0 {
+				short = append(short, strings.TrimPrefix(failures[0], "lab: gate: "+e.name+" "))
+			}
+		}
+	}
+	switch {
+	case bounds == 0:
+		return "Verdict: no bound of \"meanwhile lab gate\" is about these rows; they are to be compared with each other."
+	case len(short) > 0:
+		return fmt.Sprintf("Verdict: %d of %d bounds of \"meanwhile lab gate\" fell short: %s.", len(short), bounds,
+			strings.Join(short, "; "))
+	}
+	return fmt.Sprintf("Verdict: all %d bounds of \"meanwhile lab gate\" that are about these rows hold.", bounds)
+}
+
 // printVerdicts writes one line for each verdict, as JSON or for reading.
 func printVerdicts(w io.Writer, verdicts []Row, asJSON bool) error {
 	for _, v := range verdicts {

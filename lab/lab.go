@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"meanwhile/lab/movement"
 	"meanwhile/netsim"
@@ -113,7 +114,7 @@ const usage = `usage: meanwhile lab NAME [flags]       run an experiment, print 
        meanwhile lab all --out DIR     run all, write one HTML report with every table and figure
        meanwhile lab train --motion FILE,... --out FILE   make tables for records from recorded movement
        meanwhile lab gate [--quick]    check what must hold, exit 1 naming what fell short
-       meanwhile lab --list            name the experiments
+       meanwhile lab list              name the experiments
 
 flags: --json               one JSON object per row and nothing else
        --quick              seconds instead of minutes, fewer seeds
@@ -135,7 +136,7 @@ flags: --json               one JSON object per row and nothing else
 // command is what the arguments ask for.
 type command struct {
 	name                       string
-	json, list, quick, help    bool
+	json, quick, help          bool
 	profile, policy            []string
 	seed                       uint64
 	hasSeed                    bool
@@ -181,12 +182,10 @@ func main(args []string, stdout io.Writer) error {
 		}
 		_, err := io.WriteString(stdout, text)
 		return err
-	case c.list && c.name != "":
-		return badUsage("--list names all experiments; it needs no %q", c.name)
-	case c.list:
+	case c.name == "list":
 		return list(stdout)
 	case c.name == "":
-		return badUsage("name an experiment, or --list to see what there is")
+		return badUsage("name an experiment; \"meanwhile lab list\" names all")
 	case c.name == "train":
 		return trainTables(c, stdout)
 	case c.name == "all" && c.out == "":
@@ -224,7 +223,30 @@ func main(args []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	return err
+	if len(rows) > 0 {
+		_, failed = fmt.Fprintf(stdout, "\n%s\n\n%s\n", wrapped(tags.Replace(e.notes)), e.verdict(rows, c.quick))
+	}
+	return errors.Join(err, failed)
+}
+
+// wrapped breaks a text into lines that fit a table's width.
+func wrapped(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case at > 0 && at+1+n > tableWidth:
+			b.WriteString("\n")
+			at = 0
+		case at > 0:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }
 
 func byName(name string) *experiment {
@@ -266,7 +288,7 @@ var tags = strings.NewReplacer(
 func (e *experiment) help() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: meanwhile lab %s [flags]\n\n%s.\n\n%s\n\nflags: --json, --quick, --seed N, --out DIR", e.name,
-		upperFirst(e.about), tags.Replace(e.notes))
+		upperFirst(e.about), wrapped(tags.Replace(e.notes)))
 	for _, f := range []struct {
 		need flags
 		text string
@@ -289,7 +311,7 @@ func (e *experiment) help() string {
 			fmt.Fprintf(&b, "; also %s", strings.Join(e.asked, ","))
 		}
 	}
-	return b.String() + "\nmeanwhile lab --help explains them.\n"
+	return b.String() + "\n\n\"meanwhile lab --help\" explains the flags.\n"
 }
 
 func list(w io.Writer) error {
@@ -307,7 +329,7 @@ func list(w io.Writer) error {
 
 func parse(args []string) (command, error) {
 	c := command{seed: 1}
-	on := map[string]*bool{"json": &c.json, "list": &c.list, "quick": &c.quick, "help": &c.help, "h": &c.help}
+	on := map[string]*bool{"json": &c.json, "quick": &c.quick, "help": &c.help, "h": &c.help}
 	texts := map[string]*string{"motion": &c.motion, "train": &c.train, "tables": &c.tables, "trace-up": &c.traceUp,
 		"trace-down": &c.traceDown, "out": &c.out, "plan": &c.plan}
 	for len(args) > 0 {
@@ -327,6 +349,9 @@ func parse(args []string) (command, error) {
 			}
 			*b = true
 			continue
+		}
+		if name == "list" {
+			return c, badUsage("no flag %s; the command is \"meanwhile lab list\"", arg)
 		}
 		known := texts[name] != nil ||
 			slices.Contains([]string{"profile", "policy", "seed", "seeds", "rate", "for", "players"}, name)

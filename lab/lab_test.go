@@ -23,7 +23,7 @@ func lab(args ...string) (status int, stdout, stderr string) {
 }
 
 func TestList(t *testing.T) {
-	status, out, errs := lab("--list")
+	status, out, errs := lab("list")
 	if status != 0 || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
 	}

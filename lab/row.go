@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Row is one line of results: what was measured, on which path, by which policy, from which seed.
@@ -123,6 +125,7 @@ type table struct {
 	columns []string
 	rows    [][]string
 	numeric []bool // columns of numbers stand to the right
+	keys    int    // how many of the first columns tell rows apart
 }
 
 // tables arranges rows; a new table begins with each experiment. A column that a row does not have
@@ -139,8 +142,11 @@ func tables(rows []Row) []table {
 				}
 				columns = merge(merge(columns, o.Params), o.Metrics)
 			}
-			t := table{columns: []string{"profile", "policy", "seed"}, numeric: []bool{false, false, true}}
+			t := table{columns: []string{"profile", "policy", "seed"}, numeric: []bool{false, false, true}, keys: 3}
 			for _, v := range columns {
+				if _, metric := r.Metrics.Get(v.Name); !metric && t.keys == len(t.columns) {
+					t.keys++
+				}
 				_, words := v.V.(string)
 				t.columns, t.numeric = append(t.columns, v.Name), append(t.numeric, !words)
 			}
@@ -211,6 +217,9 @@ func (t *table) drop() {
 		if !empty {
 			continue
 		}
+		if c < t.keys {
+			t.keys--
+		}
 		t.columns = append(t.columns[:c], t.columns[c+1:]...)
 		t.numeric = append(t.numeric[:c], t.numeric[c+1:]...)
 		for i, line := range t.rows {
@@ -219,33 +228,59 @@ func (t *table) drop() {
 	}
 }
 
+// tableWidth is how many columns of characters a table has at most.
+const tableWidth = 120
+
+// write writes the table for a terminal. One that is wider than that becomes several below each other,
+// each beginning with the columns that tell its rows apart.
 func (t *table) write(w io.Writer) error {
 	width := make([]int, len(t.columns))
 	for c, name := range t.columns {
-		width[c] = len(name)
+		width[c] = utf8.RuneCountInString(name)
 		for _, line := range t.rows {
-			width[c] = max(width[c], len(line[c]))
+			width[c] = max(width[c], utf8.RuneCountInString(line[c]))
 		}
 	}
 	var b strings.Builder
-	for _, line := range append([][]string{t.columns}, t.rows...) {
-		at := b.Len()
-		for c, cell := range line {
-			if c > 0 {
-				b.WriteString("  ")
-			}
-			space := strings.Repeat(" ", width[c]-len(cell))
-			if t.numeric[c] {
-				b.WriteString(space + cell)
-			} else {
-				b.WriteString(cell + space)
-			}
+	for i, part := range t.parts(width) {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		kept := strings.TrimRight(b.String()[at:], " ")
-		rest := b.String()[:at]
-		b.Reset()
-		b.WriteString(rest + kept + "\n")
+		for _, line := range append([][]string{t.columns}, t.rows...) {
+			text := ""
+			for _, c := range part {
+				space := strings.Repeat(" ", width[c]-utf8.RuneCountInString(line[c]))
+				if t.numeric[c] {
+					text += space + line[c] + "  "
+				} else {
+					text += line[c] + space + "  "
+				}
+			}
+			b.WriteString(strings.TrimRight(text, " ") + "\n")
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// parts returns the columns of each part of a table whose columns have these widths.
+func (t *table) parts(width []int) (parts [][]int) {
+	var keys []int
+	wide := 0
+	for c := range t.columns {
+		if c < t.keys && wide+width[c]+2 <= tableWidth/2 {
+			keys, wide = append(keys, c), wide+width[c]+2
+		}
+	}
+	part, at := slices.Clone(keys), wide
+	for c := range t.columns {
+		if slices.Contains(keys, c) {
+			continue
+		}
+		if at+width[c] > tableWidth && len(part) > len(keys) {
+			parts, part, at = append(parts, part), slices.Clone(keys), wide
+		}
+		part, at = append(part, c), at+width[c]+2
+	}
+	return append(parts, part)
 }

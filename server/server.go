@@ -400,6 +400,9 @@ func (s *Server) followLine() {
 	}
 }
 
+// joinFailed is what a player reads for whom the rules' Join failed.
+const joinFailed = "the game could not let you in: its rules failed, as the log of the server says"
+
 // admit takes out the avatars of players who left and lets new players in.
 func (s *Server) admit() {
 	for _, id := range s.quit {
@@ -411,6 +414,9 @@ func (s *Server) admit() {
 		s.fault(err)
 		p.avatar = id
 		p.joined = s.tick
+		if err != nil {
+			p.end(End{Why: joinFailed, Refused: true, Err: err})
+		}
 		if id != 0 {
 			s.owners.avatars[id] = p
 		}

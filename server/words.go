@@ -50,11 +50,13 @@ type word struct {
 type End struct {
 	Player  PlayerID
 	Why     string // a sentence for the player
-	Refused bool   // it is the player's fault: it is not to come back by itself; others may, see Suspend
+	Refused bool   // coming back by itself would not help the player; others may, see Suspend
+	Err     error  // of the rules, whose Join failed; nil otherwise
 }
 
 // Ends returns the players whose connections are to end, each once, since the last call: those who
-// send more messages than the game allows, and those to whom messages do not get through.
+// send more messages than the game allows, those to whom messages do not get through, and those for
+// whom Join failed.
 func (s *Server) Ends() []End {
 	ends := s.ends
 	s.ends = nil
@@ -62,10 +64,11 @@ func (s *Server) Ends() []End {
 }
 
 // end says once that a player's connection is to end.
-func (p *player) end(why string, refused bool) {
+func (p *player) end(e End) {
 	if !p.ended {
 		p.ended = true
-		p.s.ends = append(p.s.ends, End{p.id, why, refused})
+		e.Player = p.id
+		p.s.ends = append(p.s.ends, e)
 	}
 }
 
@@ -107,7 +110,7 @@ func (p *player) collectWords() {
 func (p *player) refuse() {
 	p.s.wordStats.Refused++
 	if p.wordStats.Refused++; p.wordStats.Refused > maxRefused {
-		p.end("you sent more messages than this game allows", true)
+		p.end(End{Why: "you sent more messages than this game allows", Refused: true})
 	}
 }
 
@@ -186,7 +189,7 @@ func (p *player) tell(message int, from game.ID, body []byte) {
 	case !p.down.queue(m):
 		p.missed = true // what has no room is lost, so its client cannot go on with what it has
 		if !p.absent {
-			p.end("messages to you did not get through in time", false)
+			p.end(End{Why: "messages to you did not get through in time"})
 		}
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 // Files are the files of the library, to be served from the root of a site.
 //
-//go:embed meanwhile.js meanwhile/*.js meanwhile/panel/*.js transport.js index.html
+//go:embed meanwhile.js meanwhile/*.js meanwhile/panel/*.js meanwhile/dev/*.js transport.js index.html
 var Files embed.FS
 
 // Modules returns the addresses of the scripts that a page loads when it imports meanwhile.js, from

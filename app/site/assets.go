@@ -74,6 +74,7 @@ type asset struct {
 	contentType string
 	raw         []byte
 	hash        string // of raw, hexadecimal
+	plain       bool   // it is never packed
 
 	br, gz packing
 }
@@ -126,7 +127,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", a.contentType)
 	body, tag := a.raw, a.hash[:24]
-	if len(a.raw) > packAbove && !incompressible(a.contentType) {
+	if len(a.raw) > packAbove && !a.plain && !incompressible(a.contentType) {
 		h.Add("Vary", "Accept-Encoding")
 		switch accept := r.Header.Values("Accept-Encoding"); {
 		case accepts(accept, "br"):
@@ -162,6 +163,7 @@ func accepts(values []string, coding string) bool {
 type files struct {
 	trees []fs.FS
 	log   *slog.Logger
+	tail  string // of each page
 
 	mu   sync.Mutex
 	kept map[string]*asset // by hash and type
@@ -180,6 +182,9 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Error(w, "there is no "+name+" here", http.StatusNotFound)
 		return
+	}
+	if f.tail != "" && path.Ext(name) == ".html" {
+		b = append(b, f.tail...)
 	}
 	f.keep(contentType(name), b).ServeHTTP(w, r)
 }

@@ -121,7 +121,7 @@ func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdou
 	fmt.Fprintln(stdout, s.URL())
 	fmt.Fprintln(stderr, s.players())
 	if open {
-		if err := openBrowser(s.URL()); err != nil {
+		if err := OpenBrowser(s.URL()); err != nil {
 			fmt.Fprintf(stderr, "%s: no browser could be opened: %v\n", name, err)
 		}
 	}
@@ -132,8 +132,8 @@ func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdou
 	return 0
 }
 
-// openBrowser opens a page in the person's browser.
-func openBrowser(url string) error {
+// OpenBrowser opens a page in the person's browser.
+func OpenBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -93,6 +94,40 @@ func FindSource() (Source, error) {
 	}
 }
 
+// SourceIn returns the source of a program whose package main is in a folder, or in the only folder
+// below its cmd.
+func SourceIn(dir string) (Source, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Source{}, err
+	}
+	root, ok := moduleAbove(dir)
+	if !ok {
+		return Source{}, fmt.Errorf("there is no go.mod in or above %s", dir)
+	}
+	if isMain(dir) {
+		return Source{dir, root}, nil
+	}
+	below, _ := filepath.Glob(filepath.Join(dir, "cmd", "*")) // the pattern is sound
+	below = slices.DeleteFunc(below, func(d string) bool { return !isMain(d) })
+	if len(below) != 1 {
+		return Source{}, fmt.Errorf("%s has no package main, and %d folders of its cmd have one: name the folder", dir,
+			len(below))
+	}
+	return Source{below[0], root}, nil
+}
+
+// isMain reports whether a folder has a package main.
+func isMain(dir string) bool {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is sound
+	return slices.ContainsFunc(names, func(name string) bool {
+		b, err := os.ReadFile(name)
+		return err == nil && !strings.HasSuffix(name, "_test.go") && mainClause.Match(b)
+	})
+}
+
+var mainClause = regexp.MustCompile(`(?m)^package main\b`)
+
 // moduleAbove returns the nearest folder at or above dir that has a go.mod.
 func moduleAbove(dir string) (string, bool) {
 	for {
@@ -174,6 +209,15 @@ const (
 // packs it. It skips both steps if nothing has changed. It writes a line to progress. It fails
 // without a toolchain, with a *BuildError, or with an error of a file.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
+	return buildWasm(ctx, dir, name, progress, true)
+}
+
+// BuildPlain is Build without packing, which takes longer than it saves on one machine.
+func BuildPlain(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
+	return buildWasm(ctx, dir, name, progress, false)
+}
+
+func buildWasm(ctx context.Context, dir, name string, progress io.Writer, pack bool) (*Program, error) {
 	//lint:ignore SA1019 where the program was built, if that still exists; else toolchain looks in the path
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
@@ -241,11 +285,46 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	if err != nil {
 		return nil, err
 	}
+	took := func() time.Duration { return time.Since(began).Round(10 * time.Millisecond) }
+	if !pack {
+		fmt.Fprintf(progress, "%.1f MB, %v\n", float64(len(p.wasm.raw))/1e6, took())
+		return p, nil
+	}
 	p.pack(cache)
 	plain, packed := p.Size()
-	fmt.Fprintf(progress, "%.1f MB, %.2f MB packed, %v\n", float64(plain)/1e6, float64(packed)/1e6,
-		time.Since(began).Round(10*time.Millisecond))
+	fmt.Fprintf(progress, "%.1f MB, %.2f MB packed, %v\n", float64(plain)/1e6, float64(packed)/1e6, took())
 	return p, nil
+}
+
+// Write writes the two files of a Program beside a page, for Prebuilt.
+func (p *Program) Write(dir, name string) error {
+	if err := os.WriteFile(filepath.Join(dir, name+".wasm"), p.wasm.raw, 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "wasm_exec.js"), p.exec.raw, 0o666)
+}
+
+// Plain leaves the WebAssembly of a Program unpacked, for players on the same machine.
+func (p *Program) Plain() *Program {
+	p.wasm.plain = true
+	return p
+}
+
+// BuildNative compiles the package main in dir for this machine into a file.
+func BuildNative(ctx context.Context, dir, out string) error {
+	//lint:ignore SA1019 where the program was built, if that still exists; else toolchain looks in the path
+	tool, err := toolchain(runtime.GOROOT())
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, tool, "build", "-buildvcs=false", "-o", out, ".")
+	cmd.Dir = dir
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Run(); err != nil {
+		return &BuildError{dir, strings.TrimSpace(errs.String()), err}
+	}
+	return nil
 }
 
 // toolchain returns the path of the go command: from the search path, or from root, the toolchain

@@ -76,6 +76,10 @@ type Config struct {
 	// is called by several goroutines. If it is set, only players with a token get in. Its error is
 	// shown to the player.
 	Authenticate func(Applicant) (Account, error)
+	// Develop shows in pages what the rules did wrong, where nobody but this machine reaches Addr.
+	Develop bool
+	// Dev is set where "dev" runs this program; it implies Develop.
+	Dev *Dev
 }
 
 // A Site is the sockets of a game and the handlers behind them. See Listen.
@@ -98,6 +102,7 @@ type Site struct {
 	front    *front
 	origins  transport.Origins
 	program  atomic.Pointer[Program]
+	develop  bool           // pages have the script of whoever writes the game
 	feeds    sync.WaitGroup // handlers that http.Server no longer knows
 
 	refused  atomic.Uint64 // TCP connections beyond the limits
@@ -152,6 +157,7 @@ func Listen(cfg Config) (*Site, error) {
 	if s.front, err = cfg.Door.check(cfg.Addr); err != nil {
 		return nil, err
 	}
+	s.openDevelop()
 	if err := s.openStore(); err != nil {
 		return nil, err
 	}
@@ -423,6 +429,9 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 		listeners = append(listeners, s.udp)
 	}
 	endExports := s.exportFigures()
+	if s.cfg.Dev != nil {
+		go s.obey(s.cfg.Dev) // ends with its orders, or with the program
+	}
 	err := s.host.Run(ctx, listeners...)
 	cancel() // if it was the host that failed
 	endBase()
@@ -522,7 +531,12 @@ func (s *Site) handler() http.Handler {
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("/", s.ahead(&files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), web.Files), log: s.log}))
+	tree := &files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), web.Files), log: s.log}
+	if s.develop {
+		mux.HandleFunc("GET "+devStatusPath, s.devStatus)
+		tree.tail = devScript
+	}
+	mux.Handle("/", s.ahead(tree))
 	return s.forwarded(s.known(headers(s.shared(mux))))
 }
 

@@ -35,12 +35,11 @@ var benches = []struct{ name, about string }{
 // small are the benchmarks that no flag but --quick changes.
 var small = map[string]func(quick bool) ([]lab.Row, error){"judge": bench.Judge, "record": bench.Record}
 
-// runBench runs `meanwhile bench NAME [--json] [--quick]`, or `meanwhile bench --list`.
+// runBench runs `meanwhile bench NAME [--json] [--quick]`, or `meanwhile bench list`.
 func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
-	list := f.Bool("list", false, "list the benchmarks")
 	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; "+
 		"hostile: 3 s an attack, 4 minutes in all; trip: 3 s")
 	var c bench.Crowd
@@ -78,7 +77,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	for rest := args; ; {
 		if err := f.Parse(rest); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				fmt.Fprintln(stdout, "usage: meanwhile bench NAME [--json] [--quick]; meanwhile bench --list")
+				fmt.Fprintln(stdout, "usage: meanwhile bench NAME [--json] [--quick]; meanwhile bench list")
 				f.SetOutput(stdout)
 				f.PrintDefaults()
 				return nil
@@ -95,9 +94,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		all = append(all, b.name)
 	}
 	switch {
-	case *list && len(names) > 0:
-		return usageError{fmt.Errorf("bench: --list names all; it needs no %q", names[0])}
-	case *list:
+	case len(names) == 1 && names[0] == "list":
 		for _, b := range benches {
 			fmt.Fprintf(stdout, "%-7s %s\n", b.name, b.about)
 		}

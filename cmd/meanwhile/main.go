@@ -1,6 +1,8 @@
 // Command meanwhile shows, serves, loads and measures games made with Meanwhile.
 //
 //	meanwhile demo          start a server with bots, and a page that shows what netcode does
+//	meanwhile new NAME      write a game that runs, to begin one of your own with
+//	meanwhile dev [FOLDER]  play a game while you write it
 //	meanwhile serve GAME    run a dedicated server
 //	meanwhile doctor URL    check that players reach a server, and say what to mend
 //	meanwhile top ADDRESS   show what a running server does
@@ -26,18 +28,22 @@ import (
 
 	"golang.org/x/tools/go/analysis/unitchecker"
 
+	"meanwhile/app/dev"
 	"meanwhile/app/load"
 	"meanwhile/app/site"
 	"meanwhile/host"
 	"meanwhile/lab"
 	"meanwhile/netcode/playout"
 	engine "meanwhile/server"
+	"meanwhile/session"
 	"meanwhile/vet"
 )
 
 const name = "meanwhile"
 
 type commands struct {
+	Version site.VersionFlag `help:"Print what this program was built from."`
+
 	Demo struct {
 		Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
 		Game    string `default:"arena" help:"Play arena, invasion or plaza."`
@@ -49,6 +55,12 @@ type commands struct {
 
 		PublicAddr string `placeholder:"HOST[:PORT]" help:"What others call this server, where --addr differs."`
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
+
+	New newGame `cmd:"" help:"Write a game that runs, with rules, page, bot and test, into a folder of its name."`
+
+	Dev struct {
+		Args []string `arg:"" optional:"" passthrough:"" help:"The game's folder, and flags of the game's program."`
+	} `cmd:"" passthrough:"" help:"Play a game while you write it: what is saved is built, and the world goes on."`
 
 	Serve struct {
 		Game    string        `arg:"" help:"Serve arena, invasion or plaza."`
@@ -80,11 +92,11 @@ type commands struct {
 	Proxy proxy `cmd:"" help:"Put a bad network between players and a server: delay, loss, capacity, cuts."`
 
 	Lab struct {
-		Args []string `arg:"" optional:"" passthrough:"" help:"Name an experiment; meanwhile lab --list lists them."`
+		Args []string `arg:"" optional:"" passthrough:"" help:"Name an experiment; meanwhile lab list lists them."`
 	} `cmd:"" passthrough:"" help:"Run experiments in virtual time."`
 
 	Bench struct {
-		Args []string `arg:"" optional:"" passthrough:"" help:"Name a benchmark; meanwhile bench --list lists them."`
+		Args []string `arg:"" optional:"" passthrough:"" help:"Name a benchmark; meanwhile bench list lists them."`
 	} `cmd:"" passthrough:"" help:"Measure what the engine costs."`
 
 	Vet struct {
@@ -106,8 +118,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms),
-		"room":  host.DefaultRoom,
-		"grace": host.DefaultGrace.String(), "profiles": profileNames()}
+		"room":    host.DefaultRoom,
+		"version": fmt.Sprintf("%s %s, protocol %d", name, site.Version(), session.Version),
+		"grace":   host.DefaultGrace.String(), "profiles": profileNames()}
 	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.",
 		vars, args, stdout, stderr)
 	if done {
@@ -136,6 +149,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			Host: host.Config{Budget: s.Kbit * 1000 / 8, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
 				TotalBudget: s.Total * 1000 / 8, Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)
+	case "dev", "dev <args>":
+		return dev.In(ctx, name, c.Dev.Args, stdout, stderr)
+	case "new <name>":
+		err = c.New.run(stdout)
 	case "doctor <address>":
 		err = c.Doctor.run(ctx, stdout)
 	case "top <address>":

@@ -36,7 +36,7 @@ func TestSentences(t *testing.T) {
 		code int
 		want string // of the one line on stderr
 	}{
-		{"", 2, `expected one of "demo", "serve", "doctor", "top", "replay", ...`},
+		{"", 2, `expected one of "demo", "new", "dev", "serve", "doctor", ...`},
 		{"frob", 2, "unexpected argument frob"},
 		{"demo --frob", 2, "unknown flag --frob"},
 		{"demo extra", 2, "unexpected argument extra"},
@@ -47,8 +47,10 @@ func TestSentences(t *testing.T) {
 		{"serve arena --total 1", 2, "--total 1 is neither 0 nor within [8, 2147483647]"},
 		{"demo --bots=-1", 2, "--bots -1 is outside [0, 1024]"},
 		{"demo --bots -1", 2, "--bots -1 is outside [0, 1024]"},
-		{"lab --list extra", 2, "it needs no \"extra\""},
-		{"bench --list extra", 2, "it needs no \"extra\""},
+		{"lab --list", 2, "the command is \"meanwhile lab list\""},
+		{"bench list extra", 2, "bench: name one of: crowd"},
+		{"new Pilots", 2, `the name "Pilots" is not 1 to 32 lower-case letters, digits and dashes`},
+		{"dev /nowhere", 2, "there is no go.mod in or above /nowhere"},
 		{"bench soak --players 0", 2, "bench: --players 0 is outside [1, 1000]"},
 		{"bench soak --for 5s", 2, "bench: --for 5s is outside [10s, 12h0m0s]"},
 		{"serve", 2, `expected "<game>"`},
@@ -88,7 +90,8 @@ func TestSentences(t *testing.T) {
 				c.want)
 		}
 	}
-	for _, args := range []string{"--help", "demo --help", "load -h", "lab --list"} {
+	for _, args := range []string{"--help", "demo --help", "load -h", "lab list", "bench list", "dev --help", "new --help",
+		"--version"} {
 		var out, errs bytes.Buffer
 		if code := run(context.Background(), strings.Fields(args), &out, &errs); code != 0 || out.Len() == 0 ||
 			errs.Len() > 0 {

@@ -36,11 +36,16 @@ type PanicError struct {
 	Tick  Tick
 	Actor ID // whose Leave, Act, message, Bot, Groups or Watch it was
 	Value any
+	Line  string // of the rules, such as "kick/kick.go:42"; "" if that is not known
 	Stack []byte // nil in a browser
 }
 
 func (e *PanicError) Error() string {
-	return fault.Sprintf("game: %s of game %q panicked at tick %d: %v", e.Phase, e.Game, e.Tick, e.Value)
+	text := fault.Sprintf("game: %s of game %q panicked at tick %d: %v", e.Phase, e.Game, e.Tick, e.Value)
+	if e.Line != "" {
+		text += " (" + e.Line + ")"
+	}
+	return text
 }
 
 // touch is an entity that the present callback read or wrote.
@@ -59,7 +64,7 @@ func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.looked, w.targets = 0, targets{}
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{w.rules.Name, p.String(), w.tick, actor, v, stack()}
+			err = &PanicError{w.rules.Name, p.String(), w.tick, actor, v, fault.Line("internal/engine", "game", "geom"), stack()}
 			w.undo()
 		}
 		w.settleRecords(err == nil && !p.readOnly())

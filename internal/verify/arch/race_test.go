@@ -13,6 +13,7 @@ import (
 
 // outside are the packages that run goroutines without the race detector, and why.
 var outside = map[string]string{
+	"app/dev":       "a parent of programs: a test of cmd/meanwhile plays with it",
 	"cmd/meanwhile": "programs: they start what the packages of the race section run",
 	"lab/hostile":   "attackers: the hosts that they attack are tested under the detector by themselves",
 	"lab":           "measured worlds that run beside each other and share nothing",
