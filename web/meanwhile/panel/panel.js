@@ -1,5 +1,6 @@
 // The network panel of any game: a worse network at a click, the engine's techniques one by one, what the engine measures, and
 // what went wrong and why. It draws ten times a second while it is open, and does nothing while it is closed.
+import { configURL } from "../connection.js"
 import { Causes } from "./causes.js"
 import { Graph, HISTORY, MEASURES, SAMPLE_MS } from "./measures.js"
 import { Ribbon } from "./ribbon.js"
@@ -494,7 +495,9 @@ export class Panel {
   async ask() {
     const { game } = this
     if (!document.hidden && game.me) {
-      const response = await fetch(`/truth?room=${encodeURIComponent(game.options.room ?? "")}`).catch(() => null)
+      const address = new URL("/truth", configURL(game.options)) // the page may come from another host
+      address.searchParams.set("room", game.options.room ?? "")
+      const response = await fetch(address).catch(() => null)
       this.carries = response?.ok ? (await response.json())[game.me?.id] ?? 0 : 0
     }
     if (game.observer === this && !game.stopped) this.asking = window.setTimeout(() => this.ask(), ASK_MS)
