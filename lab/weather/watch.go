@@ -11,6 +11,7 @@ import (
 	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
+	"meanwhile/netsim"
 	"meanwhile/server"
 )
 
@@ -29,10 +30,11 @@ type watched struct {
 	steps       uint64
 	starved     uint64 // ticks, at the last look
 	ran         clock.Tick
-	odd         uint64      // of what lets a command be judged by another picture
-	substituted uint64      // states, see server.Stats
-	deaf        int         // seconds in which most ticks had no command
-	lastSeen    []departure // since when entities are held that the server does not show
+	odd         uint64       // of what lets a command be judged by another picture
+	substituted uint64       // states, see server.Stats
+	link        netsim.Stats // of the way up, at the last look
+	deaf        int          // seconds in which most ticks had no command
+	lastSeen    []departure  // since when entities are held that the server does not show
 
 	life    int          // of the client, counted
 	said    int          // newest line that the player said
@@ -224,9 +226,13 @@ func (s *seat) check(now clock.Time) {
 	}
 	starved := without - min(m.starved, without)
 	m.starved, m.ran = without, srv.Tick()
+	link, was := s.p.Link(true).Stats(), m.link
+	if m.link = link; 2*(link.Lost-min(was.Lost, link.Lost)) > link.Sent-min(was.Sent, link.Sent) {
+		return // the path lost most of this second by itself
+	}
 	if calm < heardFor || 2*starved <= uint64(ticks) {
 		m.deaf = 0
-	} else if m.deaf++; m.deaf > s.deafFor() {
+	} else if m.deaf++; m.deaf > s.patience() {
 		s.w.fail("deaf: player %d, calm for %v, had no command in %d of %d ticks; lead %v", s.i, calm, starved, ticks,
 			c.Stats().Lead)
 	}
@@ -238,14 +244,6 @@ func (s *seat) patience() int {
 		return 5
 	}
 	return 1
-}
-
-// deafFor returns for how many seconds a path may carry no command by itself.
-func (s *seat) deafFor() int {
-	if s.path.Up.Loss.Rate() > 0 {
-		return max(s.patience(), 1+longestRun/s.w.sim.Rules.Send)
-	}
-	return s.patience()
 }
 
 // hasRoom reports whether everything that the server has for the player gets through at once.
