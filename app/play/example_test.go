@@ -32,12 +32,12 @@ func ExampleDial() {
 		for e, pilot := range zap.Pilots.Drawn(c) {
 			if e.Mine {
 				drawn = true
-				fmt.Println("my pilot has", pilot.Ammo, "shots")
+				fmt.Println("my pilot can shoot:", pilot.Ammo > 0)
 			}
 		}
 		for e, shot := range zap.Zaps.Shown(c) {
 			fmt.Println(e.Actor, "shoots", shot.From, shot.To)
 		}
 	}
-	// Output: my pilot has 3 shots
+	// Output: my pilot can shoot: true
 }
