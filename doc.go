@@ -48,6 +48,7 @@
 //
 //	lab         experiments that print the figures in the documents
 //	netsim      virtual time and seeded links
+//	docs        the documents, and the guides as files
 //	vet         finds in the source what makes rules differ between machines or runs
 //
 // Start with README.md and examples/zap; docs/architecture.md shows how the parts work together.

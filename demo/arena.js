@@ -5,48 +5,17 @@ import { Killcam } from "/killcam.js"
 import { readAddress, remember, settingsOf } from "/address.js"
 import { Controls } from "/controls.js"
 import { Chat } from "/chat.js"
+import { Split } from "/split.js"
+import { Tour, lastName } from "/tour.js"
+import { readDoors, readPlayer, readRound, readThings } from "/world.js"
 import { Sound } from "/sound.js"
 
 // ---- Names: only this section knows what the rules call things ---------------------------------------------------------
 
 const players = world => world.player ?? []
 
-/** A player as the scene draws it. */
-const readPlayer = (p, into) => Object.assign(into, {
-  id: p.id, mine: p.mine, cut: p.cut, lateMs: p.lateMs ?? 0,
-  x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
-  aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
-  name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0,
-  weapon: p.weapon ?? 1, doing: p.doing ?? "idle", next: p.next ?? p.weapon ?? 1, ready: p.ready ?? 0,
-  inside: p.weapon === 2 ? p.rockets : p.ammo, beside: p.weapon === 2 ? p.crate : p.spare,
-})
-
-/** Things without a name: {type, x, y, z, ...}. */
-function readThings(world, out) {
-  out.length = 0
-  for (const b of world.ball ?? []) out.push({ type: "ball", ...b.pos, radius: 0.45 })
-  for (const r of world.rocket ?? []) if (!r.vel || r.vel.x || r.vel.y) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, id: r.id, mine: r.mine || r.owner !== undefined && r.owner === g.me?.id, radius: 0.12 })
-  for (const c of world.cart ?? []) out.push({ type: "cart", x: c.pos.x, y: c.pos.y, z: c.pos.z ?? 0, angle: c.angle ?? c.yaw, radius: 0.8, tall: 0.8 })
-  return out
-}
-
-/** Doors: how high each one is, in metres, and whether it will rise. */
-function readDoors(world, tick, out) {
-  out.length = 0
-  for (const d of world.door ?? []) out.push({ gate: d.gate ?? 0, top: d.pos?.z ?? 0, lit: d.rises > tick })
-  return out
-}
-
-/** The round: {left in seconds, label}, or null when the rules have none. phase 0 warm-up, 1 play, 2 result. */
-function readRound(world, stats, rate) {
-  const r = world.round?.[0]
-  if (!r) return null
-  const left = r.left ?? (r.ends - (stats.tick ?? 0)) / rate
-  return { left: Math.max(0, left), label: ["Warm-up", "", "Next round"][r.phase ?? 1] ?? "" }
-}
-
-const toCommand = ({ move, aim, pitch, jump, crouch, fire, reload, weapon, swing, shove, press }) =>
-  ({ move, aim, pitch, jump, crouch, fire, reload, weapon, swing, shove, press })
+const toCommand = ({ move, aim, jump, crouch, fire, reload, weapon, swing, shove, press }) =>
+  ({ move, aim, jump, crouch, fire, reload, weapon, swing, shove, press })
 
 /** Events: their names, and the fields that the page needs. */
 const EVENTS = {
@@ -69,6 +38,10 @@ const state = readAddress()
 const canvas = $("view")
 const SIMULATED = new Set(["delayMs", "jitterMs", "lossPct", "profile"])
 const SETTLED_MS = 150
+/** What is to be known of a network that a person chose. */
+const NETWORKS = {
+  modem: "A telephone line: 13,000 bits a second each way, a quarter of a second there and back. The first seconds are rough, until both ends know that. Then others are drawn half a second late; you still move at once, and hit what you see.",
+}
 const EYE = 1.22 // metres from the feet to where a standing player shoots from
 
 const sound = new Sound()
@@ -78,9 +51,15 @@ const list = [], things = [], doors = []
 const names = new Map()
 let map = { weapons: [] } // as the server describes it
 
-g = await join({ canvas, view: null, autopilot: state.bot, transport: state.transport, settings: settingsOf(state) })
+const mapped = fetch("/arena/map.json") // while the game is loaded
+mapped.catch(() => {}) // awaited below
+g = await join({
+  canvas, view: null, autopilot: state.bot, name: new URLSearchParams(location.search).get("name") ?? lastName(),
+  transport: state.transport, settings: settingsOf(state),
+})
 globalThis.g = g // for the console
 scene = new Scene(g.ctx)
+globalThis.eye = scene.eye // for the second screen
 killcam = new Killcam(g.ctx)
 if (!g.config.truth && !g.config.local) state.ghost = 0 // this server does not show it
 const network = panel(g, {
@@ -100,7 +79,7 @@ if (refused) controls.say(refused) // the address names a network that there is 
 canvas.focus({ preventScroll: true })
 
 try {
-  const response = await fetch("/arena/map.json")
+  const response = await mapped
   if (!response.ok) throw new Error(`${response.status}`)
   map = await response.json()
   scene.build(map)
@@ -123,6 +102,8 @@ for (const [name, happened] of Object.entries(EVENTS)) {
   }
 }
 startAnew()
+const tour = new Tour(g)
+const split = new Split(g, map)
 const chat = new Chat(g, canvas)
 g.command = command
 g.draw = draw
@@ -136,6 +117,7 @@ function startAnew() {
     const refused = set(name, value)
     if (refused || !SIMULATED.has(name) || known[name] === value) return refused
     known[name] = value
+    if (name === "profile" && NETWORKS[value]) controls.say(NETWORKS[value])
     clearTimeout(timer)
     timer = setTimeout(() => g.connection?.change(), SETTLED_MS) // a slider that is dragged changes it many times
     return ""
@@ -220,7 +202,6 @@ function command() {
   return toCommand({
     move: g.keys.wasd,
     aim: Math.atan2(dy, dx),
-    pitch: Math.atan2(p.z - aimHeight(), Math.hypot(dx, dy)),
     jump: g.keys.space,
     crouch: g.keys.shift || g.keys.has("KeyC"),
     fire: g.mouse.pressed,
@@ -310,7 +291,9 @@ function press(gate) {
 }
 
 /** How the server judged an own shot that hit, here or there. */
-function receipt({ target, seen, used, hit, offMm, reason }) {
+function receipt(e) {
+  const { target, seen, used, hit, offMm, reason } = e
+  tour.receipt(e)
   const off = !seen ? "not seen" : offMm === undefined ? "" : `${Math.round(offMm / 10)} cm`
   const why = { "none stated": "no rewind", exact: "" }[reason] ?? reason
   scene.receipt(target, seen, used, hit, `${hit ? "✓" : "✕"} ${[off, why].filter(Boolean).join(" · ")}`.trim(), g.now)
@@ -370,7 +353,7 @@ function draw(world) {
     lead.x = Math.max(-4, Math.min(4, (g.mouse.x - g.width / 2) / scene.eye.scale * 0.22)) || 0
     lead.y = Math.max(-4, Math.min(4, (g.mouse.y - g.height / 2) / scene.eye.scale * 0.26)) || 0
   }
-  readThings(world, things)
+  readThings(world, things, g.me?.id)
   readDoors(world, g.stats.tick ?? 0, doors)
   killcam.keep(now, list, things, doors)
   if (!killcam.draw(me, g.width, g.height, now, dt)) scene.draw({
@@ -380,6 +363,7 @@ function draw(world) {
     aim: me && !g.autopilot ? aimPoint() : null,
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y, busy } : null,
   })
+  if (split.mode === "truth") split.draw(scene.eye, seen, truth.now(), doors, now, dt)
   if ($("killcam").hidden === killcam.on) {
     $("killcam").hidden = !killcam.on
     $("stage").classList.toggle("past", killcam.on)
@@ -391,7 +375,8 @@ function draw(world) {
     hudAt = now
     hud(world, me)
   }
-  if (state.ghost !== truth.wanted) truth.want(state.ghost)
+  const wantsTruth = +(!!state.ghost || split.mode === "truth")
+  if (wantsTruth !== truth.wanted) truth.want(wantsTruth)
 }
 
 function set(id, text) {
@@ -400,6 +385,8 @@ function set(id, text) {
 }
 
 function hud(world, me) {
+  tour.draw()
+  split.say()
   const round = readRound(world, g.stats, g.layout.rate)
   $("clock").hidden = !round
   if (round) {
@@ -494,6 +481,7 @@ function hint(me) {
     remember(state, g.settings)
     controls.show()
   }
+  document.body.classList.toggle("bot", g.autopilot)
   const touch = g.touch || matchMedia("(pointer: coarse)").matches
   const kind = !me ? "" : g.autopilot ? "bot" : g.now - takenAt < 9000 ? "keys" : ""
   $("jump").hidden = !touch || !me || g.autopilot

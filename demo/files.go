@@ -7,5 +7,7 @@ import "embed"
 
 // Files are the page's files, to be served from the root of a site.
 //
-//go:embed index.html style.css address.js arena.js chat.js controls.js killcam.js scene.js sound.js
+//go:embed index.html guide.html second.html style.css
+//go:embed address.js arena.js chat.js controls.js guide.js killcam.js scene.js second.js sound.js
+//go:embed split.js tour.js world.js
 var Files embed.FS

@@ -18,6 +18,7 @@ export const FORESHORTENED = SIN
 const DISTANCE = 44 // metres from the camera to what it looks at
 const NEAR = 4
 const RADIUS = 0.4, STANDING = 1.8, CROUCHING = 1.15, GUN = 0.68 // of an avatar; the gun's height is a share of its height
+const SIGNS = 1024 // names that are kept as pictures
 const RECEIPT_MS = 1500 // for how long a receipt is shown
 const SUN = { x: 0.42, y: 0.3 } // where the shadow of one metre of wall falls
 
@@ -158,6 +159,7 @@ export class Scene {
     this.size = [60, 40]
     this.walls = []
     this.avatars = new Map()
+    this.signs = new Map() // names as pictures
     this.tracers = []
     this.sparks = []
     this.rings = []
@@ -701,18 +703,10 @@ export class Scene {
   /** Name and health above a head. */
   plate(a) {
     const { ctx, eye } = this, p = eye.at(a.x, a.y, a.z + a.tall)
-    const size = Math.max(10, Math.min(13, 0.42 * p.s)), y = p.y - 0.32 * p.s - 4
-    ctx.font = `500 ${size}px ${SANS}`
-    ctx.textAlign = "center"
-    ctx.textBaseline = "alphabetic"
-    ctx.lineWidth = 3
-    ctx.lineJoin = "round"
-    ctx.strokeStyle = "rgba(8, 11, 16, 0.75)"
-    const lift = a.health < 100 ? 7 : 0
-    ctx.strokeText(a.name, p.x, y - lift)
-    ctx.fillStyle = "rgba(215, 222, 232, 0.82)"
-    ctx.fillText(a.name, p.x, y - lift)
-    const half = Math.max(lift && 18, ctx.measureText(a.name).width / 2) + 2
+    const size = Math.round(Math.max(10, Math.min(13, 0.42 * p.s))), y = p.y - 0.32 * p.s - 4
+    const lift = a.health < 100 ? 7 : 0, sign = this.sign(a.name, size)
+    ctx.drawImage(sign.canvas, p.x - sign.width / 2, y - lift - size - 2, sign.width, sign.height)
+    const half = Math.max(lift && 18, sign.width / 2 - 4) + 2
     a.sign = { left: p.x - half, right: p.x + half, top: y - lift - size, bottom: y + 4 }
     if (lift) {
       const w = 34, x = p.x - w / 2
@@ -721,6 +715,31 @@ export class Scene {
       ctx.fillStyle = a.health > 35 ? COLOR.other : COLOR.hit
       ctx.fillRect(x, y - 3, w * Math.max(0, a.health) / 100, 3)
     }
+  }
+
+  /** A name as a picture: to write it anew in each frame costs more than all else of an avatar. */
+  sign(name, size) {
+    const key = `${size} ${name}`, ratio = window.devicePixelRatio || 1
+    let sign = this.signs.get(key)
+    if (sign) return sign
+    if (this.signs.size >= SIGNS) this.signs.clear()
+    const canvas = document.createElement("canvas"), x = canvas.getContext("2d"), font = `500 ${size}px ${SANS}`
+    x.font = font
+    const width = Math.ceil(x.measureText(name).width) + 8, height = size + 8
+    canvas.title = name
+    canvas.width = Math.ceil(width * ratio)
+    canvas.height = Math.ceil(height * ratio)
+    x.scale(ratio, ratio)
+    x.font = font
+    x.textAlign = "center"
+    x.lineWidth = 3
+    x.lineJoin = "round"
+    x.strokeStyle = "rgba(8, 11, 16, 0.75)"
+    x.strokeText(name, width / 2, size + 2)
+    x.fillStyle = "rgba(215, 222, 232, 0.82)"
+    x.fillText(name, width / 2, size + 2)
+    this.signs.set(key, sign = { canvas, width, height })
+    return sign
   }
 
   drawTracers(now) {

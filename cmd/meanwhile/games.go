@@ -12,6 +12,7 @@ import (
 
 	"meanwhile/app/site"
 	"meanwhile/demo"
+	"meanwhile/docs"
 	"meanwhile/examples/arena"
 	"meanwhile/examples/invasion"
 	invasionweb "meanwhile/examples/invasion/web"
@@ -36,9 +37,8 @@ type gameEntry struct {
 
 // games are the games that this program can serve.
 var games = []gameEntry{{
-	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{demo.Files},
-	handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-	client:   "demo/client", bots: 7, embedded: demo.Client,
+	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{demo.Files, docs.Guides},
+	handlers: arenaHandlers(), client: "demo/client", bots: 7, embedded: demo.Client,
 }, {
 	name: "invasion", rules: invasion.Game.Rules, pages: []fs.FS{invasionweb.Files},
 	client: "examples/invasion/cmd/invasion", bots: 150, choice: 256,
@@ -46,6 +46,17 @@ var games = []gameEntry{{
 	name: "plaza", rules: plaza.Game.Rules, pages: []fs.FS{plazaweb.Files},
 	client: "examples/plaza/cmd/plaza", bots: 200,
 }}
+
+// arenaHandlers serve what the arena's page needs beside its files: the map, and the rules to read.
+func arenaHandlers() map[string]http.Handler {
+	all := map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())}
+	files, _ := arena.Source.ReadDir(".")
+	for _, file := range files {
+		text, _ := arena.Source.ReadFile(file.Name())
+		all["GET /source/"+file.Name()] = site.Static("text/plain; charset=utf-8", text)
+	}
+	return all
+}
 
 // A usageError is a mistake in the command line: exit status 2.
 type usageError struct{ error }

@@ -42,7 +42,7 @@ var rooms = [][]string{
 	{"app"},
 	{"gametest"},
 	{"examples"},
-	{"demo"},
+	{"demo", "docs"},
 	{"lab"},
 	{"vet"},
 	{"cmd"},

@@ -83,6 +83,8 @@ export class Graph {
   sample() {
     this.data.forEach((d, i) => {
       if (!this.n) d.fill(this.now[i]) // the first sample is no increase
+      const fell = d[HISTORY - 1] - this.now[i]
+      if (this.spec.bars && fell > 0) for (let k = 0; k < HISTORY; k++) d[k] -= fell // it counts from zero again, on a new connection
       d.copyWithin(0, 1)
       d[HISTORY - 1] = this.now[i]
     })

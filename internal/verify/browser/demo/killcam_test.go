@@ -57,15 +57,15 @@ func TestKillcam(t *testing.T) {
 	// with the label and without it, what the label said, for how long the avatar was dead, whether the
 	// label went meanwhile, and whether it was gone when the avatar was back.
 	p.Eval(`{
-		const { draw } = g, { fillText } = g.ctx, killer = g.world.player.find(q => !q.mine).name
+		const { draw } = g, { drawImage } = g.ctx, killer = g.world.player.find(q => !q.mine).name
 		const box = document.getElementById("killcam")
 		let off = -1, dead = false, since = 0
 		window.deaths = []
 		window.begun = g.now
 		window.skips = false // whether a key is pressed as soon as the label is there
-		g.ctx.fillText = function (text, x, y) {
-			if (text === killer) off = Math.hypot(x - g.width / 2, y - g.height / 2)
-			fillText.call(this, text, x, y)
+		g.ctx.drawImage = function (image, x, y, w, h) { // names are pictures
+			if (image.title === killer) off = Math.hypot(x + w / 2 - g.width / 2, y + h - g.height / 2)
+			drawImage.call(this, image, x, y, w, h)
 		}
 		g.draw = w => {
 			off = -1

@@ -1,0 +1,10 @@
+//go:build !js
+
+package arena
+
+import "embed"
+
+// Source is the rules themselves, for pages that show them.
+//
+//go:embed arena.go board.go bot.go door.go melee.go nav.go rifle.go rocket.go talk.go walk.go weapons.go world.go
+var Source embed.FS
