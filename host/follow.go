@@ -32,7 +32,8 @@ const (
 
 	// checkEvery is how often a check looks for what is recorded.
 	checkEvery = 100 * time.Millisecond
-	// followPause is for how long a check waits after it has ended, before it begins anew.
+	// followPause is for how long a check waits after it has ended, before it begins anew: each time
+	// twice as long, up to checkpointSpan, until it has compared something.
 	followPause = time.Second
 	// maxFollowLag is how far a follower may fall behind its time until it gives up: this machine is
 	// too slow for it.
@@ -64,6 +65,7 @@ func (r *room) check(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var f *journal.Follower
+	pause := followPause
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,14 +80,16 @@ func (r *room) check(ctx context.Context) {
 			err = r.compare(ctx, f)
 		}
 		if err == nil {
+			pause = followPause
 			timer.Reset(checkEvery)
 			continue
 		}
+		f = nil
+		timer.Reset(pause)
 		if !errors.Is(err, journal.ErrNothing) {
 			r.followed(err)
+			pause = min(2*pause, checkpointSpan) // one that can never begin must not fill the log
 		}
-		f = nil
-		timer.Reset(followPause)
 	}
 }
 
