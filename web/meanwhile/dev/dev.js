@@ -16,7 +16,7 @@ const BUSY_MS = 300, CALM_MS = 2000
  * @property {string} fault what the rules did wrong last
  */
 
-const CSS = `
+const LOOKS = `
 .meanwhile-dev { position: fixed; z-index: 20; left: 12px; right: 12px; bottom: 12px; max-height: 70vh; overflow: auto; box-sizing: border-box;
   padding: 12px 16px; border-radius: 8px; border: 1px solid rgba(255, 93, 115, .7); background: rgba(20, 10, 14, .94); color: #f3d9de;
   font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -28,7 +28,7 @@ const CSS = `
 
 const style = document.createElement("style"), box = document.createElement("div"), title = document.createElement("b")
 const text = document.createElement("span")
-style.textContent = CSS
+style.textContent = LOOKS
 box.className = "meanwhile-dev"
 box.hidden = true
 box.setAttribute("role", "status")
