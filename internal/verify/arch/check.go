@@ -130,9 +130,10 @@ func (c *checker) add(at token.Pos, why, format string, args ...any) {
 
 // mustBePure reports whether the rules of the core hold for a file of a room that declares package
 // name: in the core, and in the rules of the sample games, which run on server, client and in tests
-// as the core does. Programs are not bound, and neither is the sample of a login, which asks a provider.
+// as the core does. Programs are not bound, and neither are the samples of what runs beside the
+// rules: a login, which asks a provider, and requests over HTTP.
 func mustBePure(f File, own, name string) bool {
-	if path.Dir(f.Path) == "examples/oidc" {
+	if dir := path.Dir(f.Path); dir == "examples/oidc" || dir == "examples/routes" {
 		return false
 	}
 	return !strings.HasSuffix(f.Path, "_test.go") && (isCore(own) || own == "examples" && name != "main")

@@ -1,6 +1,7 @@
 //go:build !js
 
-package recipes
+// Package routes answers requests over HTTP of a game's own, beside its page.
+package routes
 
 import (
 	"net/http"
