@@ -37,6 +37,8 @@ type ahead struct {
 
 // A track is how one such entity is drawn.
 type track struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	id    game.ID
 	shown game.ID // under which it is drawn: what a prediction spawned keeps the ID that it was given
 	kind  int

@@ -30,6 +30,8 @@ const (
 
 // screen knows what the newest frames showed.
 type screen struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	number  uint32          // of the present frame
 	drawn   [glances]glance // frames that were drawn, modulo their count
 	count   uint

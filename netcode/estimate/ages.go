@@ -24,6 +24,8 @@ const (
 //
 // The zero Ages is ready.
 type Ages struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	newest clock.Time // stamp
 	known  bool
 	skip   bool // the next peak is announced silence

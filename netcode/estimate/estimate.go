@@ -78,6 +78,8 @@ const (
 
 // An Estimator finds the delay above the floor that is worth having.
 type Estimator struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	cfg     Config
 	hist    histogram // of the blocks' worst values
 	needs   histogram // of the delay that they need, where the clock slows down

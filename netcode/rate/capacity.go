@@ -89,6 +89,8 @@ type CapacityConfig struct {
 //
 // The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
 type Capacity struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	cfg   CapacityConfig
 	rate  int64
 	found int64 // rate that the path allowed when the ceiling came below it; 0: it is above

@@ -63,6 +63,8 @@ func (s *slotSet) from(slot int) int {
 
 // packetSlots is which slots a packet had records for: those of all its entries but ends.
 type packetSlots struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	tick  clock.Tick // 0: none
 	slots slotSet
 }

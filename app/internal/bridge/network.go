@@ -27,6 +27,8 @@ var offered = [...]struct {
 // stamps, so the client sees its effects as the path's own. For datagrams up it only says when they
 // leave: the page keeps the bytes until then.
 type network struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	delay, jitter time.Duration
 	loss          float64      // 0 to 1
 	profile       string       // a network of package netsim, in place of the three above; "": none

@@ -13,6 +13,8 @@ import (
 
 // settings are the choices of the page that hold across connections.
 type settings struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	away, autopilot, packets      bool
 	watch                         bool // in place of playing, from the next hello on
 	follow                        uint32
