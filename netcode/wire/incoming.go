@@ -44,8 +44,6 @@ type knownLine struct {
 // window: those of a packet lie close after those of the packet before it that was applied,
 // whatever was lost or overtaken since. Not safe for concurrent use.
 type Incoming struct {
-	_ [0]func() // no == for it, which pages would have to load
-
 	Received
 
 	period time.Duration        // nominal
