@@ -61,6 +61,14 @@ func (l limit) applies(r Row) bool {
 	return true
 }
 
+// limitsOf returns the limits of full or of quick runs.
+func limitsOf(quick bool) []limit {
+	if quick {
+		return quickLimits
+	}
+	return gateLimits
+}
+
 // gate runs the experiments that have limits, prints a verdict for each limit, and fails with what
 // fell short.
 func gate(c command, stdout io.Writer) error {
@@ -68,10 +76,7 @@ func gate(c command, stdout io.Writer) error {
 		c.traceUp != "" {
 		return badUsage("gate takes no flags but --quick, --seed and --json")
 	}
-	limits := gateLimits
-	if c.quick {
-		limits = quickLimits
-	}
+	limits := limitsOf(c.quick)
 	rows, short, err := runLimited(c, limits)
 	if err != nil {
 		return err
@@ -149,13 +154,9 @@ func (l limit) judge(rows []Row) (verdict *Row, short []string) {
 
 // verdict says in a line how rows of the experiment stand to the bounds of the gate.
 func (e *experiment) verdict(rows []Row, quick bool) string {
-	limits := gateLimits
-	if quick {
-		limits = quickLimits
-	}
 	bounds := 0
 	var short []string
-	for _, l := range limits {
+	for _, l := range limitsOf(quick) {
 		if l.experiment != e.name {
 			continue
 		}

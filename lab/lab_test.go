@@ -465,8 +465,12 @@ func TestReport(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	text := string(page)
-	for _, want := range []string{"<h2 id=\"clock\">", "<h2 id=\"tradeoff\">",
-		"meanwhile lab clock --quick --profile fiber,wifi", "<table>", "<tr class=\"ours\">"} {
+	verdicts := strings.Index(text, "<h2>Verdicts</h2>")
+	if clock := strings.Index(text, "<h2 id=\"clock\">"); verdicts < 0 || clock < verdicts {
+		t.Error("the verdicts are not first")
+	}
+	for _, want := range []string{"<td>✓</td><td><a href=\"#clock\">clock</a></td>", "<h2 id=\"clock\">",
+		"<h2 id=\"tradeoff\">", "meanwhile lab clock --quick --profile fiber,wifi", "<table>", "<tr class=\"ours\">"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -543,7 +543,12 @@ func (r *run) lie(
 			figures[j], _ = m.Get(m[i].Name)
 		}
 		slices.Sort(figures)
-		medians[i].V = figures[len(figures)/2]
+		middle := figures[len(figures)/2]
+		if _, ok := medians[i].V.(float64); ok {
+			medians[i].V = middle
+		} else { // a count
+			medians[i].V = int(middle)
+		}
 	}
 	size, _ := medians.Get("lie_ms")
 	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(size)})

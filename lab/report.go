@@ -59,7 +59,7 @@ func reported(c command, list []*experiment, stdout io.Writer) error {
 			fmt.Fprintf(stdout, "%s: %d rows\n", r.name, len(s.rows))
 		}
 	}
-	page, err := report(sections)
+	page, err := report(sections, c.quick)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ svg{max-width:100%;height:auto}
 .bad{color:#a00}nav a{margin-right:1rem}p.notes{max-width:60rem;color:#444}`
 
 // report returns one page with everything in it: no scripts, nothing loaded from elsewhere.
-func report(sections []section) ([]byte, error) {
+func report(sections []section, quick bool) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Meanwhile: " +
 		"laboratory</title>\n<style>" + style + "</style>\n")
@@ -177,6 +177,7 @@ func report(sections []section) ([]byte, error) {
 		fmt.Fprintf(&b, `<a href="#%s">%s</a>`, s.name, s.name)
 	}
 	b.WriteString("</nav>\n")
+	verdicts(&b, sections, quick)
 	for _, s := range sections {
 		fmt.Fprintf(&b, "<h2 id=\"%s\">%s</h2>\n<p>%s.</p>\n<p><code>%s</code></p>\n", s.name, s.name,
 			html.EscapeString(upperFirst(s.about)), html.EscapeString(s.command))
@@ -196,9 +197,63 @@ func report(sections []section) ([]byte, error) {
 		for _, t := range tables(s.rows) {
 			t.html(&b)
 		}
+		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(s.verdict(s.rows, quick)))
 	}
 	b.WriteString("</html>\n")
 	return b.Bytes(), nil
+}
+
+// verdicts writes how the rows of all sections stand to the bounds of the gate: what fell short
+// first.
+func verdicts(b *bytes.Buffer, sections []section, quick bool) {
+	type line struct {
+		of   limit
+		row  Row
+		held bool
+	}
+	var lines []line
+	short := 0
+	for _, l := range limitsOf(quick) {
+		at := slices.IndexFunc(sections, func(s section) bool { return s.name == l.experiment })
+		if at < 0 {
+			continue
+		}
+		if v, failures := l.judge(sections[at].rows); v != nil {
+			lines = append(lines, line{l, *v, failures == nil})
+			if failures != nil {
+				short++
+			}
+		}
+	}
+	if lines == nil {
+		return
+	}
+	fmt.Fprintf(
+		b,
+		"<h2>Verdicts</h2>\n<p>Of %d bounds of <code>meanwhile lab gate</code> %d hold. Each is compared with the "+
+			"worst row that it is about.</p>\n",
+		len(lines),
+		len(lines)-short,
+	)
+	slices.SortStableFunc(lines, func(x, y line) int { return int(number(x.held) - number(y.held)) })
+	b.WriteString("<div class=\"wide\"><table>\n<tr><th></th><th>experiment</th><th>path</th><th>of</th><th>what</th>" +
+		"<th class=\"n\">is</th><th class=\"n\">bound</th></tr>\n")
+	for _, l := range lines {
+		word, class := "✓", ""
+		if !l.held {
+			word, class = "short", ` class="bad"`
+		}
+		var about []string
+		for _, p := range l.of.params {
+			about = append(about, p.Name+" "+p.text())
+		}
+		bound := strings.TrimPrefix(l.of.String(), l.of.metric+" ")
+		fmt.Fprintf(b, "<tr%s><td>%s</td><td><a href=\"#%s\">%[3]s</a></td><td>%s</td><td>%s</td><td>%s</td>"+
+			"<td class=\"n\">%s</td><td class=\"n\">%s</td></tr>\n", class, word, l.of.experiment,
+			html.EscapeString(l.row.Profile), html.EscapeString(strings.Join(about, ", ")), l.of.metric,
+			l.row.Metrics[0].short(), bound)
+	}
+	b.WriteString("</table></div>\n")
 }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
