@@ -257,6 +257,7 @@ export class PageGame {
     if (canvas.width !== w) canvas.width = w
     if (canvas.height !== h) canvas.height = h
     this.notice.place()
+    this.watching.place()
   }
 
   /**

@@ -73,8 +73,8 @@ export class Watch {
   begin() {
     const label = this.label = document.createElement("div")
     label.className = "meanwhile-watching"
-    label.style.cssText = "position:fixed;z-index:9;transform:translate(-50%,-100%);padding:5px 14px;border-radius:99px;" +
-      "background:rgba(11,15,20,.8);color:#d7dee8;font:13px/1.5 system-ui,sans-serif;pointer-events:none;white-space:nowrap;max-width:95vw"
+    label.style.cssText = "position:fixed;z-index:9;transform:translate(-50%,-100%);padding:5px 14px;border-radius:16px;box-sizing:border-box;" +
+      "background:rgba(11,15,20,.8);color:#d7dee8;font:13px/1.5 system-ui,sans-serif;text-align:center;pointer-events:none;width:max-content;max-width:95vw"
     document.body.append(label)
     addEventListener("keydown", this.onkey)
     addEventListener("resize", this.onsize)

@@ -1,7 +1,8 @@
 // The page of invasion: everything is drawn here, on one canvas, with a few controls beside it. Sizes are metres.
 //
-// R colours everything by how often records of it arrive, the wheel zooms. The address may name a simulated network, as in
+// R colours everything by how often records of it arrive; the wheel, + and - zoom. The address may name a simulated network, as in
 // ?delayMs=75&lossPct=3 or ?profile=modem; ?bot lets the bot play, ?rates begins with the colours, ?downKbps=13 with a budget of its own.
+// ?watch looks on without an avatar, some seconds late: a click on a player follows it.
 import { join, panel as networkPanel } from "/meanwhile.js" // fetches invasion.wasm, picks a transport, resumes
 
 const SITES = [[-1040, -930], [60, -1110], [980, -890], [-1150, 110], [0, 0], [1090, 70], [-910, 1010], [-70, 1080], [1020, 940]]
@@ -14,7 +15,7 @@ const BREEDS = {
   brute: { size: 1.1, body: "#9a63c9", dark: "#2c1640", eye: "#ff8a7a", health: 7 },
 }
 const TAU = 2 * Math.PI
-const KEYS = "WASD: run   ·   hold the mouse: strike   ·   right button or Space: blast   ·   R: colours by record rate   ·   wheel: zoom"
+const KEYS = "WASD: run   ·   hold the mouse: strike   ·   right button or Space: blast   ·   R: colours by record rate   ·   wheel, + and −: zoom"
 
 const address = new URLSearchParams(location.search)
 /** @type {Record<string, any>} */
@@ -35,7 +36,20 @@ const camera = {
   toScreen: p => ({ x: g.width / 2 + (p.x - camera.x) * camera.scale, y: g.height / 2 + (p.y - camera.y) * camera.scale }),
 }
 g.camera = camera
-addEventListener("wheel", e => { camera.width = Math.min(1200, Math.max(30, camera.width * 1.0015 ** e.deltaY)) }, { passive: true })
+const zoom = factor => { camera.width = Math.min(1200, Math.max(30, camera.width * factor)) }
+addEventListener("wheel", e => zoom(1.0015 ** e.deltaY), { passive: true })
+addEventListener("keydown", e => { if (e.key === "+" || e.key === "-") zoom(e.key === "+" ? 0.8 : 1.25) })
+
+// Who watches follows a player: that which was clicked at, or the next one if none was.
+const watching = address.has("watch")
+if (watching) addEventListener("click", e => {
+  if (e.target !== g.canvas) return
+  const near = g.world.player.map(p => ({ id: p.id, ...camera.toScreen(p.pos) })).map(p => ({ id: p.id, d: Math.hypot(p.x - e.clientX, p.y - e.clientY) }))
+    .reduce((a, b) => a.d < b.d ? a : b, { id: 0, d: 40 })
+  if (!near.id) return
+  g.follow = near.id
+  e.stopPropagation() // before the library goes on to the next one
+}, { capture: true })
 
 // What the player wants: once per tick.
 g.command = () => ({
@@ -95,7 +109,7 @@ function forget(here) {
 
 g.draw = world => {
   frame++
-  const me = g.me, here = me?.pos ?? SITES[4]
+  const me = g.me, followed = watching ? world.player.find(p => p.id === g.follow) : undefined, here = (me ?? followed)?.pos ?? SITES[4]
   camera.x += (here.x - camera.x) * (Math.hypot(here.x - camera.x, here.y - camera.y) > 30 ? 1 : 0.35)
   camera.y += (here.y - camera.y) * (Math.abs(here.y - camera.y) > 30 ? 1 : 0.35)
   camera.scale = g.width / camera.width
@@ -107,6 +121,7 @@ g.draw = world => {
   drawGround()
   for (const b of beacons) drawBeacon(b)
   drawStains()
+  if (followed) drawFollowed(followed)
   for (const p of players) if (p.health === 0) drawPlayer(p, follow(p, "player"))
   for (const c of creatures) drawCreature(c, follow(c, "creature"))
   for (const p of players) if (p.health > 0 && !p.mine) drawPlayer(p, follow(p, "player"))
@@ -374,6 +389,17 @@ function drawPlayer(p, t) {
   }
 }
 
+/** A ring around the player that the camera follows. */
+function drawFollowed(p) {
+  ctx.strokeStyle = "rgba(255, 214, 110, 0.9)"
+  ctx.lineWidth = Math.max(0.12, 1.6 / camera.scale)
+  ctx.setLineDash([0.6, 0.35])
+  ctx.beginPath()
+  ctx.arc(p.pos.x, p.pos.y, Math.max(1.15, 11 / camera.scale), g.now / 900, g.now / 900 + TAU)
+  ctx.stroke()
+  ctx.setLineDash([])
+}
+
 function drawBeacon(b) {
   const pos = SITES[b.site], charge = b.charge / 100, beat = 0.94 + 0.06 * Math.sin(g.now / 420 + b.site)
   at(pos, 0, () => {
@@ -548,9 +574,11 @@ function drawHud(world, me) {
     }
   }
   if (g.now - banner.at < 4000) write(banner.text, g.width / 2, 46, 26, "#ffb46b", "center", 800)
-  ctx.fillStyle = "rgba(9, 14, 20, 0.6)"
-  ctx.fillRect(0, g.height - 24, g.width, 24)
-  write(KEYS, g.width / 2, g.height - 11, 12, "rgba(205, 222, 232, 0.8)", "center")
+  if (!watching && g.width > 860) { // a finger has no keys
+    ctx.fillStyle = "rgba(9, 14, 20, 0.6)"
+    ctx.fillRect(0, g.height - 24, g.width, 24)
+    write(KEYS, g.width / 2, g.height - 11, 12, "rgba(205, 222, 232, 0.8)", "center")
+  }
   if (rates) drawLegend()
 }
 
@@ -609,7 +637,7 @@ function drawMap(world, me) {
     ctx.fillStyle = rates ? rateColor(e.intervalMs) : color
     ctx.fillRect(px(e.pos) - 0.6, py(e.pos) - 0.6, 1.2, 1.2)
   }
-  if (me) {
+  if (me || watching) {
     ctx.strokeStyle = "#ffffff"
     ctx.lineWidth = 1.2
     const w = Math.max(12, camera.width * k), h = w * g.height / g.width
@@ -621,7 +649,7 @@ function drawMap(world, me) {
 }
 
 function drawLegend() {
-  const w = 268, x = 14, y = 144
+  const low = g.height < 480, w = 268, x = low ? 296 : 14, y = low ? 14 : 144 // beside the figures where the controls are below them
   panel(x, y, w, 70)
   write("time between records · grey: at rest", x + 14, y + 17, 12, "#dff4ff", "left", 600)
   const from = x + 14, wide = w - 28
@@ -642,13 +670,30 @@ style.textContent = `
   .controls { position: fixed; left: 14px; bottom: calc(34px + var(--meanwhile-bottom, 0px)); padding: 10px 14px; border-radius: 10px; background: rgba(9, 14, 20, 0.78);
     border: 1px solid rgba(130, 170, 195, 0.25); color: #dff4ff; font: 12px system-ui, "Segoe UI", sans-serif; display: grid; gap: 8px; width: 240px }
   .controls label { display: grid; gap: 4px } .controls b { float: right } .controls input[type=range] { width: 100%; accent-color: #7fd8f7 }
-  .controls .row { display: flex; gap: 8px; align-items: center }`
+  .controls .row { display: flex; gap: 8px; align-items: center }
+  .controls button { font: inherit; color: inherit; background: rgba(130, 170, 195, 0.18); border: 1px solid rgba(130, 170, 195, 0.3); border-radius: 6px; padding: 4px 10px; cursor: pointer }
+  .controls button:hover { background: rgba(130, 170, 195, 0.34) } .controls button.watch { margin-left: auto }
+  @media (max-width: 860px) { .controls { bottom: calc(96px + var(--meanwhile-bottom, 0px)); width: 216px; padding: 8px 12px } .controls button { padding: 8px 10px; min-width: 36px }
+    .meanwhile-panel-button { bottom: calc(96px + var(--meanwhile-bottom, 0px)) } }`
 document.head.append(style)
 const controls = document.createElement("div")
 controls.className = "controls"
 controls.innerHTML = `<label class="budget"><span>budget <b></b></span><input type="range" min="0" max="1" step="0.001"></label>
-  <label class="row"><input type="checkbox" class="rates"><span>colours by record rate (R)</span></label>`
+  <label class="row"><input type="checkbox" class="rates"><span>colours by record rate (R)</span></label>
+  <div class="row"><button class="nearer" aria-label="nearer">+</button><button class="farther" aria-label="farther">−</button><button class="watch"></button></div>`
 document.body.append(controls)
+
+const button = (name, press) => { controls.querySelector(`button.${name}`).addEventListener("click", press) }
+button("nearer", () => zoom(0.7))
+button("farther", () => zoom(1.4))
+controls.querySelector("button.watch").textContent = watching ? "Play" : "Follow any player"
+button("watch", () => { // without an avatar, or with one again
+  const to = new URL(location.href)
+  if (watching) to.searchParams.delete("watch")
+  else to.searchParams.set("watch", "")
+  g.leave()
+  location.replace(to)
+})
 
 const box = /** @type {HTMLInputElement} */ (controls.querySelector(".rates"))
 const setRates = on => { rates = box.checked = on }

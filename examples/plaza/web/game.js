@@ -519,16 +519,18 @@ style.textContent = `
   #about p { margin: 2px 0 8px; color: rgba(255, 244, 226, 0.78) } #about dl { display: grid; grid-template-columns: 1fr auto; gap: 2px 10px; margin: 0 0 8px }
   #about dd { margin: 0; font-weight: 700; font-variant-numeric: tabular-nums; text-align: right } #about .row { display: flex; gap: 6px } #about .row button { flex: 1 }
   #about small { display: block; margin-top: 7px; color: rgba(255, 244, 226, 0.7); min-height: 3.6em }
-  #emotes { left: 50%; bottom: 14px; transform: translateX(-50%); display: flex; gap: 6px; padding: 7px } #emotes button { min-width: 46px; min-height: 40px; font-weight: 800; background: #fffaf0 }
+  #emotes { left: max(345px, 50vw - var(--meanwhile-right, 0px) / 2); bottom: calc(14px + var(--meanwhile-bottom, 0px)); transform: translateX(-50%); display: flex; gap: 6px; padding: 7px } #emotes button { min-width: 46px; min-height: 40px; font-weight: 800; background: #fffaf0 }
   #emotes button:hover { background: #ffe9bd } #emotes sup { font-size: 9px; color: #8a7a68; font-weight: 500; margin-left: 2px }
-  #chat { left: 14px; bottom: 14px; width: min(320px, calc(50vw - 240px)); padding: 8px } #chat .log { max-height: 150px; overflow-y: auto; display: flex; flex-direction: column; gap: 2px; scrollbar-width: thin }
+  #chat { left: 14px; bottom: calc(14px + var(--meanwhile-bottom, 0px)); width: clamp(160px, 50vw - var(--meanwhile-right, 0px) / 2 - 240px, 320px); padding: 8px } #chat .log { max-height: 150px; overflow-y: auto; display: flex; flex-direction: column; gap: 2px; scrollbar-width: thin }
   #chat .log p { margin: 0; overflow-wrap: anywhere } #chat .log b { color: #ffd68a } #chat .log .mine b { color: #9fdcff }
   #chat input { width: 100%; box-sizing: border-box; margin-top: 6px; font: inherit; color: inherit; background: rgba(0, 0, 0, 0.28); border: 1px solid rgba(255, 236, 205, 0.2); border-radius: 8px; padding: 7px 9px }
-  #chat input::placeholder { color: rgba(255, 244, 226, 0.55) } #hint { right: 14px; bottom: 14px; padding: 7px 12px; color: rgba(255, 244, 226, 0.85) }
+  #chat input::placeholder { color: rgba(255, 244, 226, 0.55) } #hint { right: calc(14px + var(--meanwhile-right, 0px)); bottom: calc(14px + var(--meanwhile-bottom, 0px)); max-width: calc(50vw - var(--meanwhile-right, 0px) / 2 - 196px); padding: 7px 12px; color: rgba(255, 244, 226, 0.85) }
   @media (max-width: 1480px) { #hint { display: none } }
   @media (max-width: 760px) { #about { width: auto; right: 14px; padding: 8px 12px } #about p, #about small, #about .more { display: none } #about h1 { font-size: 15px; float: left; margin-right: 10px }
     #about dl { margin: 0 0 6px; font-size: 12px; clear: both } #emotes { left: auto; right: 10px; bottom: 150px; transform: none; flex-direction: column } #emotes button { min-height: 36px } #emotes sup { display: none }
-    #chat { left: 10px; right: 10px; bottom: 10px; width: auto; padding: 6px 8px } #chat .log { max-height: 62px; font-size: 12px } #chat input { margin-top: 4px; font-size: 16px } }`
+    #chat { left: 10px; right: 10px; bottom: 10px; width: auto; padding: 6px 8px } #chat .log { max-height: 62px; font-size: 12px } #chat input { margin-top: 4px; font-size: 16px }
+    .meanwhile-panel-button { top: auto; bottom: 150px; left: 10px; right: auto } }
+  @media (max-height: 480px) { #about p, #about small { display: none } #chat .log { max-height: 62px } }`
 document.head.append(style)
 
 /** Makes a card. */
