@@ -107,6 +107,12 @@ func TestPlans(t *testing.T) {
 		{"a path that loses a second of packets by itself while the playout delay is compared",
 			"seed 301149 game storm paths lan,ocean rate 60 send 10 things 0 see 24 queued true budget 64000 end 16370; " +
 				"suspend 6610+180 p1 x0"},
+		{"a step to a slower path that loses packets in runs, where few come",
+			"seed 3001040 game storm paths wifi,fiber rate 20 send 20 things 60 see 24 queued false budget 32000 end 12070; " +
+				"send-rate 10380+1690 p1 x5; roam 11730+0 p1 x3"},
+		{"steps to slower paths, with outages",
+			"seed 3001394 game storm paths fiber rate 30 send 10 things 0 see 60 queued false budget 256000 end 17530; " +
+				"roam 6210+0 p0 x2; flap 7430+3630 p0 x162; roam 9900+0 p0 x3; flap 14990+2540 p0 x357"},
 	} {
 		p, err := Parse(c.plan)
 		if err != nil {

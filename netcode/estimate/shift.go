@@ -14,7 +14,7 @@ const (
 	shiftFall  = 2 * time.Millisecond
 	shiftDrift = 1000
 	// shiftRise: queues make packets late by more, but hardly ever all of shiftCount that arrive in
-	// at least shiftSpan. Gaps of more than shiftGap are outages, after which all are late.
+	// at least shiftSpan. Gaps of more than shiftGap are outages: they show nothing, and do not count.
 	shiftRise  = 25 * time.Millisecond
 	shiftSpan  = 2 * time.Second
 	shiftCount = 40
@@ -87,8 +87,10 @@ func (s *Shift) rose(now clock.Time, over time.Duration) bool {
 		s.late = 0
 		return false
 	}
-	if s.late == 0 || now.Sub(s.lateAt) > shiftGap {
-		s.above, s.late = now, 0
+	if s.late == 0 {
+		s.above = now
+	} else if gap := now.Sub(s.lateAt); gap > shiftGap {
+		s.above = s.above.Add(gap)
 	}
 	if s.lateAt, s.late = now, s.late+1; now.Sub(s.above) < shiftSpan/2 {
 		s.leastSoFar = over // the first may have come over the path before

@@ -22,6 +22,12 @@ func TestAnotherPathIsSeen(t *testing.T) {
 			return b + jitter()
 		}
 	}
+	outages := func(i int) time.Duration {
+		if i > change && i%12 == 0 {
+			return time.Second
+		}
+		return 50 * ms
+	}
 	for _, c := range []struct {
 		name    string
 		transit func(i int) time.Duration
@@ -34,6 +40,15 @@ func TestAnotherPathIsSeen(t *testing.T) {
 		{name: "faster by 5 ms", transit: from(change, 75*ms, 70*ms), within: 20},
 		{name: "faster by 70 ms", transit: from(change, 75*ms, 5*ms), within: 3},
 		{name: "slower by 60 ms", transit: from(change, 75*ms, 135*ms), within: 45, more: 60 * ms},
+		{name: "slower by 60 ms, with outages", transit: from(change, 75*ms, 135*ms), gaps: outages,
+			within: 45, more: 60 * ms},
+		// What arrives late between outages says nothing where some packet is as fast as before.
+		{name: "outages, and queues after them", gaps: outages, transit: func(i int) time.Duration {
+			if i > change && i%12 < 9 {
+				return 175*ms + jitter()
+			}
+			return 75*ms + jitter()
+		}},
 		{name: "slower by 5 ms", transit: from(change, 75*ms, 80*ms)},
 		{name: "a crystal off by 200 ppm", transit: func(i int) time.Duration {
 			return 75*ms + jitter() - time.Duration(i)*10*time.Microsecond
