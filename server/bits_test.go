@@ -1,11 +1,14 @@
 package server
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"meanwhile/netcode/clock"
 )
 
-// Bits by kind and property are those of one client in every seventh tick, of all in turn. The lists
+// Bits by kind and property are those of one client in every seventh tick. The lists
 // of slots, which are no kind's, are some of what else there is.
 func TestBitsByProperty(t *testing.T) {
 	c := newStrollers(t, 1, 10, DefaultBudget)
@@ -31,6 +34,27 @@ func TestBitsByProperty(t *testing.T) {
 	}
 	if share := float64(values) / float64(sampled); share < 0.5 || share > 1 {
 		t.Errorf("%.0f %% are values of properties", share*100)
+	}
+}
+
+// Each client has its turn in ticks with packets, however many there are, and however rarely
+// packets are sent.
+func TestAllAreSampled(t *testing.T) {
+	for n := 1; n <= 64; n++ {
+		for every := clock.Tick(1); every <= 6; every++ {
+			met := make([]bool, n)
+			for tick := clock.Tick(0); tick < clock.Tick(20*n)*sampleEvery*every; tick += every {
+				if i := sampledAt(tick, n); i >= 0 {
+					met[i] = true
+				}
+			}
+			if i := slices.Index(met, false); i >= 0 {
+				t.Fatalf("of %d clients that get a packet in each %d. tick, %d is never sampled", n, every, i)
+			}
+		}
+	}
+	if sampledAt(7, 0) != -1 || sampledAt(8, 3) != -1 {
+		t.Error("somebody is sampled where nobody is there, or in a tick between")
 	}
 }
 

@@ -524,15 +524,20 @@ func (s *Server) Encode(from, to int, out *Outbox) {
 }
 
 // sampleEvery is how many ticks lie between two in which a client's records are counted. It has no
-// common divisor with the ticks between packets, so that all clients have their turn.
+// common divisor with the ticks between packets, so that each kind of tick has its turn.
 const sampleEvery = 7
 
 // sampled returns the index of the client whose records are counted in this tick; -1: none.
-func (s *Server) sampled() int {
-	if s.tick%sampleEvery != 0 || len(s.clients) == 0 {
+func (s *Server) sampled() int { return sampledAt(s.tick, len(s.clients)) }
+
+// sampledAt is sampled of n clients. They have their turns in no order: one that comes round would
+// meet some clients only in ticks without packets.
+func sampledAt(tick clock.Tick, n int) int {
+	if tick%sampleEvery != 0 || n == 0 {
 		return -1
 	}
-	return int(s.tick/sampleEvery) % len(s.clients)
+	const golden = 0x9e3779b9 // 2^32 over the golden ratio: its multiples lie everywhere, evenly
+	return int(uint64(uint32(tick/sampleEvery)*golden) * uint64(n) >> 32)
 }
 
 // End finishes the tick. An audience leaves that to its world.

@@ -181,6 +181,9 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 // AnotherPath says that what arrives from now on comes over another path, of which nothing is known.
 // What is left of the delay of the path before shrinks fast.
 func (c *Clock) AnotherPath() {
+	if t := c.twin(); t != nil {
+		t.AnotherPath()
+	}
 	c.another = true
 	c.ages.AnotherPath()
 	c.est.Anew()

@@ -42,6 +42,10 @@ func TestTwin(t *testing.T) {
 			}
 		case 3:
 			now = now.Add(ms(400))
+		case 4:
+			if r.IntN(20) == 0 {
+				c.AnotherPath()
+			}
 		default:
 			if r.IntN(4) == 0 {
 				c.Arrive(now, now.Add(-20*time.Millisecond-ms(30)), r.IntN(9) == 0)

@@ -91,6 +91,40 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// Of connections from one socket each ends by itself, and none begins when it is closed.
+func TestSharedEndOneByOne(t *testing.T) {
+	t.Parallel()
+
+	l, c := serve(t, Config{})
+	s, err := Share()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	native := func(ctx context.Context) (transport.Conn, error) { return dialNative(s.With(ctx), l, pins(t, c)...) }
+	web := func(ctx context.Context) (transport.Conn, error) { return dialWeb(s.With(ctx), l, "", pins(t, c)...) }
+	for _, dial := range []func(context.Context) (transport.Conn, error){native, web} {
+		n := conntest.Network{Listener: l, Dial: dial}
+		first, _ := conntest.Connect(t, n, true)
+		second, server := conntest.Connect(t, n, true)
+		conntest.End(t, first)
+		if err := second.SendMessage([]byte("still here")); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := server.ReceiveMessage(conntest.Context(t)); err != nil || string(m) != "still here" {
+			t.Errorf("when another connection has ended the server reads %q, %v", m, err)
+		}
+		conntest.End(t, second)
+	}
+	s.Close()
+	for _, dial := range []func(context.Context) (transport.Conn, error){native, web} {
+		if conn, err := dial(conntest.Context(t)); err == nil {
+			conn.Close("")
+			t.Errorf("%s: a connection from a socket that is closed", conn.Name())
+		}
+	}
+}
+
 func TestWebTransport(t *testing.T) {
 	t.Parallel()
 
