@@ -68,6 +68,9 @@ const (
 	keepPicture = time.Second
 	// keepNotice is for how long Notice says that the player begins anew.
 	keepNotice = 5 * time.Second
+	// pressAge is by how much a command with a press may be older than the newest one: the server
+	// runs those that come a little later than that.
+	pressAge = packet.LatePress / 2
 )
 
 // A Client is one player of a game with commands of type C. See Dial. Not safe for concurrent use:
@@ -86,7 +89,8 @@ type Client[C any] struct {
 
 	command []int64
 	presses []int  // of the command: where its presses are
-	pressed []bool // since the newest command
+	clicked []bool // which of them are, in this frame
+	pressed []bool // which were since the newest command
 
 	words  []client.Word
 	floats []float64
@@ -118,21 +122,32 @@ func Dial[C any](
 	if err != nil {
 		return nil, err
 	}
-	c := &Client[C]{rules: rules, clock: d.clock, picture: engine.NewPicture(rules),
-		command: make([]int64, rules.Command.Sims)}
 	conn, err := d.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
+	var c *Client[C]
+	c, err = join[C](ctx, rules, d.clock, conn, &o, func(ctx context.Context) (transport.Conn, error) {
+		if f, _, ok := c.player.Farewell(); ok && f.To != "" {
+			d.follow(f.To)
+		}
+		return d.dial(ctx)
+	})
+	return c, err
+}
+
+// join waits until the player is in over a connection, and dials others by dial, not before it
+// returns.
+func join[C any](
+	ctx context.Context, rules *game.Rules, now transport.Clock, conn transport.Conn, o *Options,
+	dial func(context.Context) (transport.Conn, error),
+) (*Client[C], error) {
+	c := &Client[C]{rules: rules, clock: now, picture: engine.NewPicture(rules),
+		command: make([]int64, rules.Command.Sims)}
+	var err error
 	c.player, err = headless.Join(ctx, conn, headless.Config{
-		Rules: rules, Clock: d.clock, Name: o.Name, Room: o.Room, Code: o.Code, Guest: o.Guest, Token: o.Token,
-		Watch: o.Watch, Client: o.Core,
-		Dial: func(ctx context.Context) (transport.Conn, error) {
-			if f, _, ok := c.player.Farewell(); ok && f.To != "" {
-				d.follow(f.To)
-			}
-			return d.dial(ctx)
-		},
+		Rules: rules, Clock: now, Name: o.Name, Room: o.Room, Code: o.Code, Guest: o.Guest, Token: o.Token,
+		Watch: o.Watch, Client: o.Core, Dial: dial,
 		Hear:     func(_ *client.Client, w *client.Word) { c.words = append(c.words, *w) },
 		OnReturn: c.returned,
 	})
@@ -144,7 +159,7 @@ func Dial[C any](
 			c.presses = append(c.presses, p.At)
 		}
 	}
-	c.pressed = make([]bool, len(c.presses))
+	c.clicked, c.pressed = make([]bool, len(c.presses)), make([]bool, len(c.presses))
 	c.each, c.step = c.entity, c.frame
 	c.drive = c.player.Drive()
 	return c, nil
@@ -186,22 +201,9 @@ func (c *Client[C]) frame(core *client.Client, now clock.Time, due int) {
 		c.core, c.since = core, now
 		core.SetAway(c.away)
 		c.quality.reset()
+		clear(c.pressed) // that was the former avatar's
 	}
-	for i, at := range c.presses {
-		if c.command[at] != 0 && !c.pressed[i] {
-			c.pressed[i] = true
-			core.Pressed(now)
-		}
-	}
-	for ; due > 0; due-- {
-		for i, at := range c.presses {
-			if c.pressed[i] {
-				c.command[at], c.pressed[i] = 1, false
-			}
-		}
-		core.Tick(c.command)
-		packet.ClearPresses(c.rules.Command, c.command)
-	}
+	c.commands(core, now, due)
 	_, _, c.period = core.Newest()
 	if core.Me() != 0 || now.Sub(c.since) > keepPicture {
 		c.picture.ResetEntities()
@@ -214,6 +216,40 @@ func (c *Client[C]) frame(core *client.Client, now clock.Time, due int) {
 	}
 	core.Drawn()
 	c.quality.sample(core, now)
+}
+
+// commands makes the commands that are due. What was pressed in this frame is in the last of them:
+// after a pause the first ones may be too late for a press.
+func (c *Client[C]) commands(core *client.Client, now clock.Time, due int) {
+	for i, at := range c.presses {
+		c.clicked[i] = c.command[at] != 0
+	}
+	if due == 0 {
+		c.press(core, now)
+	}
+	for ; due > 0; due-- {
+		if due == 1 {
+			c.press(core, now)
+		}
+		inTime := due == 1 || time.Duration(due-1)*c.period <= pressAge
+		for i, at := range c.presses {
+			c.command[at] = 0
+			if c.pressed[i] && inTime {
+				c.command[at], c.pressed[i] = 1, false
+			}
+		}
+		core.Tick(c.command)
+	}
+}
+
+// press keeps what was pressed in this frame for the next command.
+func (c *Client[C]) press(core *client.Client, now clock.Time) {
+	for i, clicked := range c.clicked {
+		if clicked && !c.pressed[i] {
+			c.pressed[i] = true
+			core.Pressed(now)
+		}
+	}
 }
 
 // entity keeps one entity for the program.
