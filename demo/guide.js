@@ -70,3 +70,5 @@ const response = await fetch(`/guide/${name}.md`)
 document.getElementById("text").innerHTML = response.ok ? html(await response.text()) : "<p>There is no such page.</p>"
 document.title = `Meanwhile · ${PAGES[name] ?? "guide"}`
 if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
+
+export {} // a module

@@ -10,11 +10,11 @@ const canvas = /** @type {HTMLCanvasElement} */ (document.getElementById("view")
 const NETWORK = ["profile", "delayMs", "jitterMs", "lossPct"]
 
 const settings = raw ? { predict: 0, interpolate: 0 } : {}
-const g = await join({
+const g = /** @type {any} */ (await join({
   // Another address of the configuration: a page keeps its session under it, and this one's is not that of the page around.
   canvas, view: null, autopilot: true, settings, config: "/meanwhile.json?second", panel: false, watch: false,
-  name: "Second screen", room: first.options.room, code: first.options.code, transport: first.options.transport,
-})
+  name: "Beside", room: first.options.room, code: first.options.code, transport: first.options.transport,
+}))
 const scene = new Scene(g.ctx)
 scene.build(await (await fetch("/arena/map.json")).json())
 const seen = new Map(), list = [], things = [], doors = []

@@ -20,10 +20,10 @@ const STEPS = [
   {
     ask: "Switch <b>Prediction</b> off",
     done: g => g.settings.predict === 0 && !!g.me && !g.me.predicted && g.stats.commandMs > g.stats.playoutMs,
-    says: ({ stats }) => `Now you, too, wait for the server: ${ms(stats.commandMs - stats.playoutMs)} from a key to the picture. Switch it on again.`,
+    says: ({ stats }) => `Now you, too, wait for the server: ${ms(stats.commandMs - stats.playoutMs)} from a key to the picture.`,
   },
   {
-    ask: "Shoot at a white one",
+    ask: "Prediction on again, shoot at a white one",
     done: () => false, // a receipt does
     says: () => "",
   },

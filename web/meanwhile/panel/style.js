@@ -72,7 +72,7 @@ input[type=range]::-moz-range-thumb { width: 14px; height: 14px; border-radius: 
   background: linear-gradient(90deg, var(--back) 0, rgba(16, 21, 29, .88) calc(100% - 18px), transparent); }
 .measure.sub .name { padding-left: 12px; color: var(--dim); }
 .measure:hover .name { background: linear-gradient(90deg, var(--back) 0, rgba(16, 21, 29, .6) calc(100% - 18px), transparent); }
-.measure b { flex: none; width: 98px; font-weight: 500; font-variant-numeric: tabular-nums; text-align: right; }
+.measure b { flex: none; width: 104px; font-weight: 500; font-variant-numeric: tabular-nums; text-align: right; }
 [data-help] { cursor: help; }
 
 .happened { flex: 0 0 auto; }
