@@ -1,6 +1,9 @@
 // Shows the guides, which are Markdown files of the repository, as pages: /guide.html?first-game
 
-const PAGES = { concepts: "Concepts", "first-game": "Your first game", recipes: "Recipes", troubleshooting: "Troubleshooting", "coming-from": "Coming from others" }
+const PAGES = {
+  concepts: "Concepts", "first-game": "Your first game", rules: "Rules", recipes: "Recipes", native: "Native clients",
+  troubleshooting: "Troubleshooting", "coming-from": "Coming from others",
+}
 
 const asked = location.search.slice(1), name = /^[\w-]+$/.test(asked) ? asked : "concepts"
 const escaped = s => s.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c])

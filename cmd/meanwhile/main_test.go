@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"meanwhile/examples/arena"
 	"meanwhile/internal/verify/browser"
@@ -214,8 +213,8 @@ func TestDemoInBrowser(t *testing.T) {
 	if len(truth) != 2+4*8 || truth[0] < 1 || truth[1] != 8 {
 		t.Errorf("the truth is %v", truth)
 	}
-	p.Click("#ghost")
-	time.Sleep(time.Second)
+	p.Eval(`document.querySelector(".meanwhile-panel").shadowRoot.querySelector("[data-setting=truth]").click()`, nil)
+	p.WaitFor("g.world.player.length === 8")
 	p.Screenshot("demo")
 	var stats map[string]any
 	p.Eval(`Object.fromEntries(Object.entries(g.stats).map(([k, v]) =>

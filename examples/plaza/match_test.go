@@ -76,19 +76,19 @@ func TestStopsAndFallsSilent(t *testing.T) {
 func TestStroll(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []netsim.Profile{netsim.HotelWiFi, netsim.Ocean} {
-		def, wrong := Game, ""
-		def.Referee = func(w *game.World) {
-			for id, a := range Avatars.All(w) {
+		m := gametest.New(t, &Game, 7)
+		for range 12 {
+			m.Join("bot", profile, Bot)
+		}
+		wrong := ""
+		for range 60 * Rate {
+			m.Run(time.Second / Rate)
+			for id, a := range Avatars.All(m.Server()) {
 				if off := clear(a.Pos).Dist(a.Pos); off > 2*Grid || a.Fix != 1 {
 					wrong = fmt.Sprintf("%d at %v, off by %.2f m, was put back %d times", id, a.Pos, off, a.Fix-1)
 				}
 			}
 		}
-		m := gametest.New(t, &def, 7)
-		for range 12 {
-			m.Join("bot", profile, Bot)
-		}
-		m.Run(time.Minute)
 		if profile.Name == netsim.HotelWiFi.Name {
 			m.MustBePlayable(t)
 		} else if q := m.Quality(); q.HitchesPerMin > 8 {
