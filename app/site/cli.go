@@ -47,7 +47,12 @@ func Parse(
 		return nil, 0, true
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, Sentence(name, err)+"; see "+name+" --help")
+		help := name
+		var wrong *kong.ParseError
+		if errors.As(err, &wrong) && wrong.Context.Selected() != nil {
+			help = name + " " + wrong.Context.Selected().Name
+		}
+		fmt.Fprintln(stderr, Sentence(name, err)+"; see "+help+" --help")
 		return nil, 2, true
 	}
 	return parsed, 0, false

@@ -60,6 +60,7 @@ func TestSentences(t *testing.T) {
 		{"serve arena --acme game.example", 2, "--acme needs --state DIR"},
 		{"serve arena --metrics :8080", 2, "--metrics :8080 is the address of the players"},
 		{"serve arena --addr 127.0.0.1:0 --tls-cert no.pem --tls-key no.pem", 2, "--tls-cert and --tls-key: stat no.pem"},
+		{"demo --flubber", 2, "unknown flag --flubber; see meanwhile demo --help"},
 		{"doctor", 2, `expected "<address>"`},
 		{"doctor ftp://game.example", 2, `"ftp://game.example" is not an address`},
 		{"doctor game.example --timeout 2m", 2, "--timeout 2m0s is outside (0, 1m0s]"},
