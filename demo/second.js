@@ -48,4 +48,5 @@ g.draw = world => {
     focus: null, lead: { x: 0, y: 0 }, aim: null, crosshair: null,
   })
 }
+addEventListener("pagehide", () => g.leave()) // a page that is loaded again has another second screen
 globalThis.g = g

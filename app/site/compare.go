@@ -230,7 +230,8 @@ func (c *comparison) end() {
 		a, b := &c.was.Players[at].Stats, &p.Stats
 		text := ""
 		differ := map[string]any{}
-		if x, y := was[c.was.Players[at].Avatar], is[p.Avatar]; x != nil && y != nil && x.Kind == y.Kind {
+		x, y := was[c.was.Players[at].Avatar], is[p.Avatar]
+		if x != nil && y != nil && x.Kind == y.Kind && len(x.Sims) == len(y.Sims) {
 			c.rules.Kinds[y.Kind].Differ(x.Sims, y.Sims, func(q *schema.Prop, v, w []float64) {
 				if counts(q) {
 					differ[q.Name] = [2]string{valueText(q, v, x.Sims), valueText(q, w, y.Sims)}

@@ -476,7 +476,7 @@ func (c complaints) Write(line []byte) (int, error) {
 func checkHandlers(cfg Config) error {
 	own := []string{
 		"/", "/meanwhile.json", "/" + cfg.Host.Rules.Name + ".wasm", "/wasm_exec.js", transport.Path, reportPath,
-		tokenPath, "/truth",
+		tokenPath, "/truth", devStatusPath,
 	}
 	mux := http.NewServeMux()
 	for _, path := range own {
