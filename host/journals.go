@@ -2,7 +2,6 @@ package host
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -716,7 +715,7 @@ func (h *Host) restore(w *restoredWorld, f *journal.File) error {
 	switch {
 	case why != nil && h.cfg.AnyBuild && w.header.Build != Build():
 		h.log.Info("the new rules compute something else than was recorded; the room goes on from before", "file", w.dir,
-			"tick", w.replay.Server.Tick(), "why", why)
+			"tick", w.replay.Server.Tick(), "error", why)
 	case why != nil:
 		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "file", w.dir,
 			"tick", w.replay.Server.Tick(), "error", why)
@@ -794,12 +793,8 @@ func (h *Host) revive() {
 	for _, w := range h.restored {
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
-		level := slog.LevelWarn
-		if h.cfg.AnyBuild {
-			level = slog.LevelInfo // whoever writes the rules has it with each file that is saved
-		}
-		r.log.Log(context.Background(), level, "room restored", "tick", r.srv.Tick(), "players", r.humans,
-			"recorded", w.recorded, "newer", len(w.newer))
+		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", w.recorded,
+			"newer", len(w.newer))
 	}
 	h.restored = nil
 }
