@@ -46,20 +46,21 @@ func TestPage(t *testing.T) {
 	p.Eval(`{
 		const { fix, pos: { x, y } } = game.me
 		window.jumped = { fix, x, y }
-		plaza.put({ x: -x - 20 * Math.sign(x), y })
+		const jump = () => plaza.put({ x: x < 0 ? 20 - x : -20 - x, y })
+		jump()
+		jumped.timer = setInterval(() => game.me.fix === fix && jump(), 500) // a command may come too late on a busy machine
 	}`, nil)
 	p.WaitFor(`game.me.fix !== jumped.fix && Math.hypot(plaza.place().x - jumped.x, plaza.place().y - jumped.y) < 0.03`)
 
 	p.Eval(`{
+		clearInterval(jumped.timer)
 		game.send("chat", { text: "Good evening!" })
 		dispatchEvent(new KeyboardEvent("keydown", { code: "Digit1" }))
 		plaza.mode("both")
 	}`, nil)
 	p.WaitLonger(`document.querySelector("#chat .log .mine")?.textContent === "ann Good evening!"`, 10*time.Second)
-	p.WaitLonger(
-		`plaza.article()?.avatars.size === 61 && plaza.article().lateMs > 250 && game.world.avatar.length === 61`,
-		30*time.Second,
-	)
+	p.WaitLonger(`plaza.article()?.avatars.size === 61 && game.world.avatar.length === 61`, time.Minute)
+	p.WaitLonger(`plaza.article().lateMs > 250`, time.Minute)
 	p.Screenshot("both")
 	p.Resize(390, 844)
 	p.WaitFor(`game.width === 390`)
