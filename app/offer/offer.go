@@ -58,8 +58,8 @@ type answer struct {
 	To        string
 }
 
-// Ask fetches the /meanwhile.json of the server at base. trust is of whom the certificate of its
-// page must be; nil: the authorities of this machine.
+// Ask fetches the /meanwhile.json of the server at base. trust has the authorities that
+// may have signed the certificate of its page; nil: those of this machine.
 func Ask(ctx context.Context, base *url.URL, room string, trust *tls.Config) (*Server, error) {
 	u := base.JoinPath("meanwhile.json")
 	if room != "" {

@@ -90,8 +90,8 @@ func (d *dialer) askOne(ctx context.Context) (*offer.Server, error) {
 	return s, nil
 }
 
-// trust returns of whom the certificate of the server's page must be; nil: the authorities of this
-// machine.
+// trust returns the authorities that may have signed the certificate of the server's page; nil:
+// those of this machine.
 func (d *dialer) trust() (*tls.Config, error) {
 	switch {
 	case d.o.Fingerprint != "":

@@ -183,7 +183,7 @@ func checkPanel(t *testing.T, c *play.Client[zap.Cmd]) {
 	}
 }
 
-// A player finds the server again that was restarted, and is told so.
+// A player finds a server again that was restarted, and reads that it was.
 func TestServerRestarts(t *testing.T) {
 	s, stop, err := serve("127.0.0.1:0")
 	if err != nil {

@@ -28,8 +28,8 @@ var moleHill = game.Definition[mole]{Name: "moles", Rate: 30, Kinds: game.Kinds(
 	Act:  func(*game.World, game.ID, mole) {},
 }
 
-// A player for whom Join fails is told. Only on the machine of whoever writes the rules it reads
-// why, as does every page.
+// A player whose Join fails reads that it has. Only on the machine of whoever writes the rules it
+// reads why, as does every page.
 func TestPagesReadWhatTheRulesDidWrong(t *testing.T) {
 	rules, err := moleHill.Rules()
 	if err != nil {

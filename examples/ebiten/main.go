@@ -1,4 +1,5 @@
-// Command ebiten plays zap in a window, or in a browser, with Ebitengine: the same rules, the same server, other pixels.
+// Command ebiten plays zap in a window, or in a browser, with Ebitengine: the same rules, the same
+// server, other pixels.
 //
 //	go run ./examples/zap/cmd/zap          the server, from the folder of Meanwhile
 //	go run . localhost:8080                a player, from this folder
