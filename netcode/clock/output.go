@@ -7,25 +7,29 @@ const (
 	// StepLimit is the error beyond which an Output jumps forward, or asks for a Step back.
 	StepLimit = 250 * time.Millisecond
 
-	acquisition = time.Second            // after the first estimate: the clock may jump forward and stand still
+	// After the first estimate, and after one that begins anew: the clock may jump forward and stand
+	// still.
+	acquisition = time.Second
 	slewTime    = 500 * time.Millisecond // time constant of a correction
 )
 
 // An Output is the clock that a client reads: server time that runs smoothly and never goes back,
 // while the estimate under it jumps with each better sample.
 //
-// In the first second after the first estimate it follows at once, and stands still where the
-// estimate falls behind it. Later it runs at most 0.5 % too fast or too slow; 2 % while the error
-// is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond StepLimit. It never jumps
-// back: Behind reports such an error, and Step takes the new estimate. The caller of Step clears
-// what was dated with the wrong time.
+// In the first second after the first estimate, and after one that begins anew as samples
+// contradicted all before, it follows at once, and stands still where the estimate falls behind it.
+// Later it runs at most 0.5 % too fast or too slow; 2 % while the error is above 10 ms, 10 % above
+// 50 ms. It jumps forward over errors beyond StepLimit. It never jumps back: Behind reports such an
+// error, and Step takes the new estimate. The caller of Step clears what was dated with the wrong
+// time.
 //
 // Reading is arithmetic: no allocation, no request. Not safe for concurrent use.
 type Output struct {
 	src     *Estimator
 	running bool
-	begun   Time // local time of the first estimate
-	local   Time // of the last reading
+	begun   Time   // local time of the first estimate, or of the newest that began anew
+	resets  uint64 // of the estimate then
+	local   Time   // of the last reading
 	out     Time
 	err     time.Duration // estimate minus output, at the last reading
 }
@@ -41,7 +45,7 @@ func (o *Output) Now(local Time) Time {
 		return local
 	}
 	if !o.running {
-		o.running, o.begun, o.local, o.out, o.err = true, local, local, target, 0
+		o.running, o.begun, o.local, o.out = true, local, local, target
 		return target
 	}
 	dt := local.Sub(o.local)
@@ -52,6 +56,9 @@ func (o *Output) Now(local Time) Time {
 	before := o.out
 	o.out = o.out.Add(dt)
 	if ok {
+		if o.resets != o.src.resets {
+			o.begun, o.resets = local, o.src.resets
+		}
 		o.out = o.out.Add(perBillion(dt, o.src.skew))
 		o.steer(dt, before, target)
 	}
@@ -61,7 +68,7 @@ func (o *Output) Now(local Time) Time {
 func (o *Output) steer(dt time.Duration, before, target Time) {
 	err := target.Sub(o.out)
 	switch {
-	case o.local.Sub(o.begun) <= acquisition, err > StepLimit:
+	case o.local.Sub(o.begun) <= acquisition && err >= -StepLimit, err > StepLimit:
 		o.out = max(before, target)
 		o.err = target.Sub(o.out)
 		return

@@ -154,14 +154,15 @@ func TestOutputRates(t *testing.T) {
 	}
 }
 
-// A Step takes the new time at once. Afterwards the clock slews as before, without a second
-// acquisition.
-func TestStepIsNoSecondAcquisition(t *testing.T) {
+// A Step takes the new time at once. An estimate that begins anew knows only the newest packets,
+// the first of which may have waited: for a second it is followed at once, and later as before.
+func TestNewEstimateIsAcquired(t *testing.T) {
 	e := Estimator{known: true, offset: time.Second}
 	o := NewOutput(&e)
 	o.Now(0)
 	o.Now(Time(10 * time.Second))
 	e.offset = -time.Second
+	e.resets++
 	if o.Now(Time(10*time.Second) + 1); !o.Behind() {
 		t.Fatal("two seconds back are not noticed")
 	}
@@ -170,9 +171,24 @@ func TestStepIsNoSecondAcquisition(t *testing.T) {
 	if at != Time(9*time.Second)+2 || o.Behind() || o.Error() != 0 {
 		t.Fatalf("after Step %d, error %v", at, o.Error())
 	}
-	e.offset += 100 * time.Millisecond
-	if got := o.Now(Time(10*time.Second) + 2 + Time(10*time.Millisecond)); got.Sub(at) > 11*time.Millisecond {
-		t.Errorf("after Step it jumps by %v in 10 ms", got.Sub(at))
+	move := func(to Time, by time.Duration, want time.Duration) {
+		t.Helper()
+		e.offset += by
+		if got := o.Now(to).Sub(at); got != want {
+			t.Errorf("at %v it moves by %v for an estimate that moved by %v, not %v", to, got, by, want)
+		}
+		at = o.out
+	}
+	move(Time(10*time.Second)+2+Time(10*time.Millisecond), 100*time.Millisecond, 110*time.Millisecond)
+	at = o.Now(Time(12 * time.Second))
+	move(Time(12*time.Second+10*time.Millisecond), 100*time.Millisecond, 11*time.Millisecond)
+	e.resets++ // by less than what asks for a Step
+	move(Time(12*time.Second+20*time.Millisecond), 50*time.Millisecond, 159*time.Millisecond)
+	move(Time(12*time.Second+60*time.Millisecond), -30*time.Millisecond, 10*time.Millisecond)
+	// Where a frame takes long the clock does not stand still instead of asking for a Step.
+	e.offset -= 700 * time.Millisecond
+	if o.Now(Time(12*time.Second + 660*time.Millisecond)); !o.Behind() {
+		t.Error("700 ms back are not noticed in a frame of 600 ms")
 	}
 }
 

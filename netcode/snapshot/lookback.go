@@ -312,7 +312,8 @@ func (l *Lookback) beginSlot(n uint16, groups uint32, last clock.Tick) {
 		if set&-set&r.limitedSet != 0 {
 			at := v.goneUnit(s, g)
 			gone, was := v.ledger.known[at].sent(), v.ledger.acked(at)
-			if dropped = k.out() || gone >= max(acked, 1) && v.h.tick-gone < recentDrop; dropped {
+			// What it held before the newest drop counts, unless it has received the group again since.
+			if dropped = k.out() || gone >= max(acked, 1) && v.h.tick-gone < recentDrop; dropped && gone >= acked {
 				l.had(p, Mark{was, v.ledger.known[at].bound(), v.ledger.known[at].level()}, last)
 			}
 		}

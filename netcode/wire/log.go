@@ -12,9 +12,9 @@ const LogSize = 128
 
 // LogTicks is for how many ticks a Log remembers at least what a packet carried, up to LogSize
 // packets: those that a rewind may ask about, and some more. Time without a connection, or without
-// any acknowledgement, does not count, see Resume and silence. If fewer packets and fewer bytes
-// suffice for that, it keeps fewer. Packets in flight, and those that no acknowledgement has spoken
-// of yet, are always kept.
+// any acknowledgement, does not count, see Resume and silence, until what came after it is
+// forgotten. If fewer packets and fewer bytes suffice for that, it keeps fewer. Packets in flight,
+// and those that no acknowledgement has spoken of yet, are always kept.
 const LogTicks = 144
 
 // silence is after how many ticks without an acknowledgement the time until it comes does not count
@@ -203,10 +203,11 @@ func (l *Log) old(n Seq, tick clock.Tick) bool {
 	if e.state() == inFlight || e.state() == lost && (!l.any || n.Newer(l.highest)) {
 		return false
 	}
-	if e.tick < l.resumed {
-		tick -= l.away
+	if e.tick >= l.resumed {
+		return int32(tick-e.tick) > LogTicks
 	}
-	return int32(tick-e.tick) > LogTicks
+	// Never longer than what came after the pause, or it would pass for newer than that.
+	return int32(tick-l.away-e.tick) > LogTicks || int32(tick-l.resumed) > LogTicks
 }
 
 // at returns the entry of a packet, nil if it is not remembered. n counts like next.

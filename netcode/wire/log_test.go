@@ -651,3 +651,50 @@ func TestLogKeepsWhatNobodyAnswered(t *testing.T) {
 		}
 	}
 }
+
+// What a Log remembers has no gap: where a packet has lost what it carried, so have all before it,
+// also those from before a silence or without a connection. Or the record before the right one
+// would be found.
+func TestLogForgetsInOrder(t *testing.T) {
+	nothing := func(*Packet) {}
+	for _, resumes := range []bool{false, true} {
+		for _, every := range []clock.Tick{1, 3} {
+			var l Log
+			answer := func() { l.Acked(Ack{Latest: l.NextSeq() - 1, History: math.MaxUint64}, nothing, nothing) }
+			tick := clock.Tick(0)
+			send := func() {
+				tick += every
+				p := l.Sent(clock.Time(tick), tick, nothing)
+				p.Refs = append(p.Refs, make([]byte, 10)...)
+				l.Charge(p, 100)
+			}
+			for range 60 {
+				send()
+				answer()
+			}
+			if resumes {
+				tick += 100
+				l.Resume(tick)
+			} else {
+				for range 100 / every {
+					send()
+				}
+				answer()
+			}
+			for i := range 300 {
+				send()
+				answer()
+				forgotten, had := Seq(0), false
+				l.Newest(l.NextSeq()-1, func(p *Packet) bool {
+					if len(p.Refs) == 0 {
+						forgotten, had = p.Seq, true
+					} else if had {
+						t.Fatalf("resumes %v, one in %d ticks, %d later: packet %d has lost what it carried, and %d before it has not",
+							resumes, every, i, forgotten, p.Seq)
+					}
+					return true
+				})
+			}
+		}
+	}
+}
