@@ -32,6 +32,7 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 	for _, o := range options {
 		o(k)
 	}
+	engine.Made(k)
 	return Kind[T]{k}
 }
 
@@ -67,7 +68,10 @@ func (k Kind[T]) kind() *engine.Kind { return k.k }
 // of returns the entities of this kind in a world.
 func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 
-func Kinds(k ...anyKind) []anyKind { return k }
+func Kinds(k ...anyKind) []anyKind {
+	listKinds(k)
+	return k
+}
 
 // Spawn makes an entity. A client's Act spawns Predicted and Near kinds alone.
 func (k Kind[T]) Spawn(w *World, v T) ID {
@@ -155,17 +159,25 @@ type anyEvent interface{ event() *engine.Kind }
 type Event[T any] handle
 
 func NewEvent[T any](name string) Event[T] {
-	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T]()}}
+	return event[T](&engine.Kind{Name: name, Type: reflect.TypeFor[T]()})
 }
 
 // NewUrgentEvent declares one that is sent before others and lost last.
 func NewUrgentEvent[T any](name string) Event[T] {
-	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T](), Urgent: true}}
+	return event[T](&engine.Kind{Name: name, Type: reflect.TypeFor[T](), Urgent: true})
+}
+
+func event[T any](k *engine.Kind) Event[T] {
+	engine.Made(k)
+	return Event[T]{k}
 }
 
 func (e Event[T]) event() *engine.Kind { return e.k }
 
-func Events(e ...anyEvent) []anyEvent { return e }
+func Events(e ...anyEvent) []anyEvent {
+	listEvents(e)
+	return e
+}
 
 // Shown is Drawn for what happens in this frame.
 func (e Event[T]) Shown(c engine.Screen) iter.Seq2[engine.ShownInfo, T] {

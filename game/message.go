@@ -22,7 +22,9 @@ type Message[T any] struct{ *engine.Message }
 // NewMessage declares a message that each player may send so often, and more at once after a pause.
 // With 0 and 0 only rules send it.
 func NewMessage[T any](name string, perSecond float64, atOnce int) Message[T] {
-	return Message[T]{&engine.Message{Name: name, Type: reflect.TypeFor[T](), PerSecond: perSecond, Burst: atOnce}}
+	m := &engine.Message{Name: name, Type: reflect.TypeFor[T](), PerSecond: perSecond, Burst: atOnce}
+	engine.Made(m)
+	return Message[T]{m}
 }
 
 func (m Message[T]) handled() engine.Handled { return engine.Handled{Message: m.Message} }
@@ -51,8 +53,10 @@ func (m Message[T]) SendAll(w *World, to func(player ID) bool, v T) {
 type Request[T, A any] struct{ *engine.Message }
 
 func NewRequest[T, A any](name string, perSecond float64, atOnce int) Request[T, A] {
-	return Request[T, A]{&engine.Message{Name: name, Type: reflect.TypeFor[T](), Answer: reflect.TypeFor[A](),
-		PerSecond: perSecond, Burst: atOnce}}
+	m := &engine.Message{Name: name, Type: reflect.TypeFor[T](), Answer: reflect.TypeFor[A](),
+		PerSecond: perSecond, Burst: atOnce}
+	engine.Made(m)
+	return Request[T, A]{m}
 }
 
 func (r Request[T, A]) handled() engine.Handled { return engine.Handled{Message: r.Message} }
@@ -71,7 +75,10 @@ func (r Request[T, A]) On(f func(w *World, from ID, v T) (A, error)) anyMessage 
 	return handled{r.Message, on}
 }
 
-func Messages(m ...anyMessage) []anyMessage { return m }
+func Messages(m ...anyMessage) []anyMessage {
+	listMessages(m)
+	return m
+}
 
 // addMessages lists messages for the engine.
 func addMessages(def *engine.Definition, messages []anyMessage) {

@@ -1,12 +1,14 @@
 package gametest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netsim"
+	"meanwhile/server"
 	"meanwhile/transport"
 )
 
@@ -46,6 +48,18 @@ func (s *Sim) Faults() []error { return s.faults }
 // missed it makes up for one at most. Zero or less does nothing.
 func (s *Sim) Hang(d time.Duration) { s.hung = max(s.hung, s.Loop.Now().Add(d)) }
 
+// Sleep is Hang where the server's clock stands still, too, as that of a virtual machine that is
+// suspended: afterwards it is d behind what players expect.
+func (s *Sim) Sleep(d time.Duration) {
+	s.Hang(d)
+	s.woke = s.now()
+	wakes := s.woke.Add(s.slept) // later than now if it sleeps already
+	s.slept += max(s.Loop.Now().Add(d).Sub(wakes), 0)
+}
+
+// now returns the time on the server's clock, which is that of Loop but for what it slept.
+func (s *Sim) now() clock.Time { return max(s.Loop.Now().Add(-s.slept), s.woke) }
+
 // Slow lets each tick of the next while take d to compute. Heartbeats go out as in package host.
 func (s *Sim) Slow(d, while time.Duration) {
 	s.beat.slow, s.beat.slowFor = d, s.Loop.Now().Add(while)
@@ -53,12 +67,12 @@ func (s *Sim) Slow(d, while time.Duration) {
 
 // tick runs the ticks that are due.
 func (s *Sim) tick() {
-	b, now := &s.beat, s.Loop.Now()
-	if now < s.hung {
+	b := &s.beat
+	if s.Loop.Now() < s.hung {
 		s.Loop.At(s.hung, s.tick)
 		return
 	}
-	b.due, b.number = b.pacer.Due(now), 0
+	b.due, b.number = b.pacer.Due(s.now()), 0
 	s.turn()
 }
 
@@ -66,7 +80,7 @@ func (s *Sim) tick() {
 func (s *Sim) turn() {
 	b, now := &s.beat, s.Loop.Now()
 	if b.due == 0 {
-		s.Loop.At(b.pacer.Next(), s.tick)
+		s.Loop.At(b.pacer.Next().Add(s.slept), s.tick)
 		return
 	}
 	planned, spacing := b.pacer.Planned(b.number), b.pacer.Spacing()
@@ -82,7 +96,7 @@ func (s *Sim) turn() {
 		return
 	}
 	b.took = b.slow
-	for at := planned.Add(spacing + spacing/2); at < now.Add(b.took); at = at.Add(100 * time.Millisecond) {
+	for at := planned.Add(s.slept + spacing + spacing/2); at < now.Add(b.took); at = at.Add(100 * time.Millisecond) {
 		s.Loop.At(at, func() { s.heartbeat(planned, spacing) })
 	}
 	s.Loop.After(b.took, s.finish)
@@ -91,8 +105,8 @@ func (s *Sim) turn() {
 // finish sends what the tick has made.
 func (s *Sim) finish() {
 	b, now := &s.beat, s.Loop.Now()
-	if now != s.Server.Now() {
-		s.calls.LeaveAt(now)
+	if s.now() != s.Server.Now() {
+		s.calls.LeaveAt(s.now())
 	}
 	s.encode(now)
 	s.calls.End()
@@ -117,10 +131,10 @@ func (s *Sim) heartbeat(began clock.Time, period time.Duration) {
 	if now < s.hung || !s.beat.running {
 		return
 	}
-	beat := packet.Heartbeat{Stamp: now.Stamp(), Tick: s.Server.Tick(), Time: began.Stamp(), Period: period}
+	beat := packet.Heartbeat{Stamp: s.now().Stamp(), Tick: s.Server.Tick(), Time: began.Stamp(), Period: period}
 	for _, p := range s.players {
 		data := beat.Append(nil) // OnSend may change it
-		if p.ID != 0 && !p.away.cable && s.calls.Beat(p.ID, now, len(data)) {
+		if p.ID != 0 && !p.away.cable && s.calls.Beat(p.ID, s.now(), len(data)) {
 			p.send(p.down, now, data)
 		}
 	}
@@ -193,6 +207,28 @@ func (p *Player) Leave() {
 	p.forget()
 }
 
+// Reopen puts a new world in the place of the match's own, between two ticks, as a host opens a
+// room anew after its world has failed. All players must have left. It is not recorded.
+func (s *Sim) Reopen() error {
+	for _, p := range s.players {
+		if !p.away.left {
+			return fmt.Errorf("gametest: %s is still in the match", p.Name)
+		}
+		p.ID = 0 // that of another player from now on
+	}
+	s.cfg.Seed, s.cfg.Secret = s.cfg.Seed+2, s.cfg.Secret+2
+	srv, err := server.New(s.Rules, s.cfg)
+	if err != nil {
+		return err
+	}
+	s.GoOn(srv)
+	s.beat.pacer = clock.Pacer{Step: srv.Period()}
+	s.beat.announced, s.beat.due = srv.Period(), 0
+	clear(s.shots.pending)
+	s.shots.late = nil
+	return nil
+}
+
 // forget notes that the player is out of the match for good. A long match has many of those.
 func (p *Player) forget() {
 	s := p.sim
@@ -217,7 +253,7 @@ func (p *Player) Suspend() {
 	for ok := true; ok; {
 		p.away.spare, _, ok = p.away.inbox.Take(p.away.spare)
 	}
-	p.sim.calls.Suspend(p.ID, p.sim.Loop.Now())
+	p.sim.calls.Suspend(p.ID, p.sim.now())
 }
 
 // Resume gives the player another connection over the same path, and the welcome a moment later.
@@ -225,7 +261,7 @@ func (p *Player) Suspend() {
 // that, the player gets a new client.
 func (p *Player) Resume(kept bool) {
 	s := p.sim
-	w, ok := s.calls.Resume(p.ID, s.Loop.Now(), kept && p.Client != nil && !p.away.anew) // a host knows by the key
+	w, ok := s.calls.Resume(p.ID, s.now(), kept && p.Client != nil && !p.away.anew) // a host knows by the key
 	if !ok || p.away.left {
 		p.forget()
 		return

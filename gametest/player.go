@@ -43,7 +43,7 @@ type Player struct {
 	cut    clock.Time // nothing gets through until then
 	hung   clock.Time // until when the player's process stands still, see Hang
 	cutOff clock.Time // newest moment at which the path had carried nothing for a while
-	offset clock.Time // local clock minus server clock
+	offset clock.Time // local clock minus that of Loop
 	ppm    int64      // by which the local clock is faster
 	rng    geom.Rand
 	frames uint64
@@ -110,7 +110,10 @@ func (p *Player) local(t clock.Time) clock.Time {
 // connect lets the player in. The welcome takes a round trip.
 func (p *Player) connect() {
 	s := p.sim
-	id, w, err := s.calls.Connect(s.Loop.Now(), p.Name)
+	if p.away.left {
+		return
+	}
+	id, w, err := s.calls.Connect(s.now(), p.Name)
 	if err != nil {
 		s.faults = append(s.faults, err)
 		return
@@ -120,6 +123,9 @@ func (p *Player) connect() {
 	trip, _ := p.down.Send(s.Loop.Now(), 100) // delayed like any packet; the reliable stream repeats a lost one
 	at := max(trip[0], s.Loop.Now().Add(20*time.Millisecond))
 	s.Loop.At(at, func() {
+		if p.away.left {
+			return
+		}
 		p.begin(w)
 		if p.Client != nil {
 			s.Loop.Every(s.Loop.Now().Add(time.Duration(p.rng.IntN(int(frame)))), frame, p.frame)
@@ -180,9 +186,9 @@ func (p *Player) deliver(pipe *netsim.Pipe) {
 func (p *Player) receive(pipe *netsim.Pipe, at clock.Time, data []byte) {
 	switch {
 	case pipe == p.up && p.sim.beat.running:
-		p.away.inbox.Put(data, at)
+		p.away.inbox.Put(data, p.sim.now())
 	case pipe == p.up:
-		p.sim.calls.Receive(p.ID, at, data)
+		p.sim.calls.Receive(p.ID, p.sim.now(), data)
 	case p.Client != nil && !p.away.cable:
 		p.Client.Receive(p.local(at), data)
 	}

@@ -51,7 +51,7 @@ type predicted struct {
 func (s *Sim) judgeShots() {
 	tick := s.Server.Tick()
 	for _, p := range s.players {
-		silent := s.Loop.Now().Sub(s.Server.Heard(p.ID)) > server.RepeatFor
+		silent := s.now().Sub(s.Server.Heard(p.ID)) > server.RepeatFor
 		if p.Client != nil && (silent || p.Client.Stats().Age > outage) {
 			p.cutOff = s.Loop.Now()
 		}

@@ -35,9 +35,11 @@ type Sim struct {
 	hash    uint64          // of every byte sent
 	started bool
 	beat    beat
-	measure clock.Time // when measuring began; 0: not yet
-	hung    clock.Time // until when the server's process stands still, see Hang
-	faults  []error    // of the server, of clients, and of rules
+	measure clock.Time    // when measuring began; 0: not yet
+	hung    clock.Time    // until when the server's process stands still, see Hang
+	slept   time.Duration // by which the server's clock is behind Loop, see Sleep
+	woke    clock.Time    // the server's clock when it slept last
+	faults  []error       // of the server, of clients, and of rules
 
 	shots  verdicts
 	states comparison

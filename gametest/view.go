@@ -44,7 +44,7 @@ type frameTimes struct {
 func (p *Player) frameTimes() frameTimes {
 	s := p.sim
 	period := int64(s.Server.Period())
-	since := s.Loop.Now().Sub(s.Server.Now())
+	since := s.now().Sub(s.Server.Now())
 	best := s.Server.Now().Add(since - p.Profile.Down.Delay - time.Second/time.Duration(s.Rules.Send))
 	return frameTimes{
 		now:  s.Server.Tick().Frac() + clock.TickFrac(int64(since)*clock.FracPerTick/period),

@@ -11,6 +11,8 @@
 // ShownTo and Groups run on one machine alone, where fused products and inexact functions do no
 // harm; what a replay would repeat differently is reported all the same.
 //
+// Fields of commands that no code of the package reads are reported, too.
+//
 // A comment "//meanwhile:ok" with a reason behind it, on the line or on the one before, silences
 // the findings of a line.
 package vet
@@ -41,7 +43,8 @@ var Analyzer = &analysis.Analyzer{
 Looks at the functions in a game.Definition and at all that they reach. Reports products that may
 be fused with sums, inexact functions of package math, conversions of unlimited floats to integers,
 clocks, random numbers that are not the world's, ranges over maps, goroutines, state outside the
-world, and unsafe. A comment "//meanwhile:ok reason" silences a line.`,
+world, unsafe, and fields of commands that nothing reads. A comment "//meanwhile:ok reason" silences
+a line.`,
 	FactTypes: []analysis.Fact{new(impure), new(checked)},
 	Run:       run,
 }
@@ -107,6 +110,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c.spreadWrites()
 	c.exportFacts()
 	c.report()
+	c.unread()
 	return nil, nil
 }
 

@@ -20,7 +20,7 @@ import (
 
 // The packages in testdata say in comments what must be found on their lines, and nothing else.
 func TestFindings(t *testing.T) {
-	for _, name := range []string{"fuse", "calls", "state", "reach", "sides", "silenced"} {
+	for _, name := range []string{"fuse", "calls", "state", "reach", "sides", "silenced", "command"} {
 		t.Run(name, func(t *testing.T) {
 			results := analysistest.Run(diagnostics{t.Errorf}, analysistest.TestData()+"/rules", vet.Analyzer, "rules/"+name)
 			if len(results) == 0 || len(results[0].Diagnostics) == 0 {

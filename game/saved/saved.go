@@ -58,8 +58,10 @@ func ForPlayers[T comparable]() Players[T] { return Players[T]{declare[T](false)
 func ForRooms[T comparable]() Rooms[T] { return Rooms[T]{declare[T](true)} }
 
 func declare[T comparable](ofRoom bool) *engine.Saved {
-	return &engine.Saved{OfRoom: ofRoom, Type: reflect.TypeFor[T](),
+	s := &engine.Saved{OfRoom: ofRoom, Type: reflect.TypeFor[T](),
 		New: func() engine.RecordState { return new(record[T]) }}
+	engine.Made(s)
+	return s
 }
 
 // Of returns the record of player me; in Join, 0 is the player who joins. It is never nil, and
@@ -102,7 +104,9 @@ func (r Rooms[T]) declared() *engine.Saved   { return r.s }
 func List(handles ...declared) []*engine.Saved {
 	var all []*engine.Saved
 	for _, h := range handles {
-		all = append(all, h.declared())
+		s := h.declared()
+		engine.Listed(s)
+		all = append(all, s)
 	}
 	return all
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unsafe"
 
-	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
@@ -224,7 +223,7 @@ func (w *World) say(m *Message, v unsafe.Pointer) *Said {
 		if m != nil {
 			name = m.Name
 		}
-		panic(fault.Sprintf("game: message %q is not listed in the Messages of game %q", name, w.rules.Name))
+		panic(w.rules.notListed("message", "Messages", name))
 	}
 	if !w.server || w.phase.readOnly() || len(w.said) >= MaxSaid {
 		return nil

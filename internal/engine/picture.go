@@ -4,8 +4,6 @@ import (
 	"iter"
 	"time"
 	"unsafe"
-
-	"meanwhile/internal/fault"
 )
 
 // A DrawnInfo is what a frame shows of an entity beside its state.
@@ -109,7 +107,7 @@ func (p *Picture) DrawnOf(k *Kind, v unsafe.Pointer) iter.Seq[DrawnInfo] {
 			}
 		}
 	}
-	panic(fault.Sprintf("game: kind %q is not listed in the Kinds of game %q", k.title(), p.rules.Name))
+	panic(p.rules.notListed("kind", "Kinds", k.title()))
 }
 
 // ShownOf ranges over the events of a type, in the order in which they are shown. v is a struct of
@@ -131,5 +129,5 @@ func (p *Picture) ShownOf(k *Kind, v unsafe.Pointer) iter.Seq[ShownInfo] {
 			}
 		}
 	}
-	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", k.title(), p.rules.Name))
+	panic(p.rules.notListed("event", "Events", k.title()))
 }

@@ -63,6 +63,11 @@ func (k *Kind) title() string {
 	return k.Name
 }
 
+// notListed is the mistake of rules that use what their game does not list.
+func (r *Rules) notListed(what, list, name string) string {
+	return "game: " + what + " \"" + name + "\" is not listed in the " + list + " of game \"" + r.Name + "\""
+}
+
 // A CommandMode says when the server runs a player's commands.
 type CommandMode uint8
 

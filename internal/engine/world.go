@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"meanwhile/geom"
-	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 )
@@ -116,7 +115,7 @@ func (w *World) Store(k *Kind) *Store {
 			return s
 		}
 	}
-	panic(fault.Sprintf("game: kind %q is not listed in the Kinds of game %q", k.title(), w.rules.Name))
+	panic(w.rules.notListed("kind", "Kinds", k.title()))
 }
 
 // entity finds an entity of any kind, hidden or not.
@@ -188,7 +187,7 @@ func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 			Replay: w.replay})
 		return
 	}
-	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", k.title(), w.rules.Name))
+	panic(w.rules.notListed("event", "Events", k.title()))
 }
 
 // Away reports whether the player of an avatar has hidden its page or lost its connection. A client

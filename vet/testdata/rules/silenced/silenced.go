@@ -7,7 +7,7 @@ import (
 	"meanwhile/game"
 )
 
-type Cmd struct{ X float64 }
+type Cmd struct{}
 
 var Game = game.Definition[Cmd]{Act: act}
 

@@ -1,0 +1,7 @@
+package game
+
+func listKinds([]anyKind) {}
+
+func listEvents([]anyEvent) {}
+
+func listMessages([]anyMessage) {}
