@@ -12,24 +12,24 @@ import (
 	"meanwhile/server"
 )
 
-// BenchmarkFrame is one frame of a bot among 64 in arena, at 30 frames a second: on the average,
-// with the memory of the others between, and without a connection.
-func BenchmarkFrame(b *testing.B) {
+// A seat is a player of a room in a benchmark.
+type seat struct {
+	id  server.PlayerID
+	bot *headless.Bot
+}
+
+// newRoom returns a room of arena with n bots, also by their numbers.
+func newRoom(b *testing.B, n int) (s *server.Server, seats []seat, at map[server.PlayerID]*headless.Bot) {
+	b.Helper()
 	r, err := arena.Game.Rules()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := server.New(r, server.Config{Seed: 1})
-	if err != nil {
+	if s, err = server.New(r, server.Config{Seed: 1}); err != nil {
 		b.Fatal(err)
 	}
-	type seat struct {
-		id  server.PlayerID
-		bot *headless.Bot
-	}
-	var seats []seat
-	at := map[server.PlayerID]*headless.Bot{}
-	for range 64 {
+	at = map[server.PlayerID]*headless.Bot{}
+	for range n {
 		id, welcome, err := s.Connect(0, "bot")
 		if err != nil {
 			b.Fatal(err)
@@ -40,6 +40,13 @@ func BenchmarkFrame(b *testing.B) {
 		}
 		seats, at[id] = append(seats, seat{id, bot}), bot
 	}
+	return s, seats, at
+}
+
+// BenchmarkFrame is one frame of a bot among 64 in arena, at 30 frames a second: on the average,
+// with the memory of the others between, and without a connection.
+func BenchmarkFrame(b *testing.B) {
+	s, seats, at := newRoom(b, 64)
 	var out server.Outbox
 	now, ticks, next := clock.Time(0), 0, 0
 	tick := func() {
@@ -83,6 +90,47 @@ func BenchmarkFrame(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(spent)/float64(max(frames, 1)), "cpu-ns/frame")
+}
+
+// BenchmarkTick is a tick of a room of arena with 100 players at 30 frames a second, encoding apart:
+// on the average, with what the players themselves use of the processor's caches between.
+func BenchmarkTick(b *testing.B) {
+	s, seats, at := newRoom(b, 100)
+	runtime.LockOSThread() // so that the thread's clock is ours
+	defer runtime.UnlockOSThread()
+	var out server.Outbox
+	var beginning, encoding time.Duration
+	now, ticks, packets := clock.Time(0), 0, 0
+	for b.Loop() {
+		now += clock.Time(s.Period())
+		from := threadTime(b)
+		s.Begin(now)
+		begun := threadTime(b)
+		out.Reset()
+		s.Encode(0, s.Clients(), &out)
+		encoded := threadTime(b)
+		s.End()
+		for i := range out.Len() {
+			to, datagram := out.At(i)
+			at[to].Receive(now, datagram)
+		}
+		for i := int(s.Tick()) % 2; i < len(seats); i += 2 {
+			datagram, err := seats[i].bot.Frame(now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if datagram != nil {
+				s.Receive(seats[i].id, now, datagram)
+			}
+		}
+		if now > clock.Time(5*time.Second) {
+			beginning, encoding = beginning+begun-from, encoding+encoded-begun
+			ticks, packets = ticks+1, packets+out.Len()
+		}
+	}
+	b.ReportMetric(float64(beginning)/float64(max(ticks, 1)), "begin-ns/tick")
+	b.ReportMetric(float64(encoding)/float64(max(ticks, 1)), "encode-ns/tick")
+	b.ReportMetric(float64(encoding)/float64(max(packets, 1)), "encode-ns/packet")
 }
 
 // threadTime returns the CPU time of this thread.

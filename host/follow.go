@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -147,10 +146,12 @@ func (r *room) differs(f *journal.Follower) {
 
 // keep saves a journal beside the moments. It runs in the archive's goroutine.
 func (a *archive) keep(why string, b []byte) {
-	at := time.Now().UTC().Format("20060102-150405.000")
-	dir := filepath.Join(a.root, momentsDir)
-	removeOldest(dir, "-"+why+JournalSuffix, keptMoments-1)
-	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
+	if len(b) > maxSaved {
+		a.log.Error("the other world could not be saved", "error",
+			fmt.Errorf("host: it has %d bytes, at most %d are saved", len(b), maxSaved))
+		return
+	}
+	name := a.momentPath(why, int64(len(b)))
 	f, err := a.create(name)
 	if err == nil {
 		_, err = f.Write(b)
@@ -195,17 +196,24 @@ func (h *Host) openGallery(hello *session.Hello, by origin) (*room, error) {
 	case h.cfg.Spectators == 0:
 		return nil, refusal(session.NoRoom, "nobody may watch the rooms of this server")
 	case r == nil:
-		return nil, refusal(session.NoRoom, "nobody plays in room %s", hello.Room)
+		return nil, refusal(session.Busy, "nobody plays in room %s yet", hello.Room)
 	}
 	if err := h.mayEnter(r, hello.Code, by); err != nil {
 		return nil, err
 	}
 	g := r.gallery
 	if g == nil {
-		g = makeRoom(h, r.name, origin{})
+		if r.name == h.cfg.Room {
+			by = origin{}
+		}
+		if err := h.mayOpen(by); err != nil {
+			return nil, err
+		}
+		g = makeRoom(h, r.name, by)
 		g.log = r.log.With("gallery", true)
 		g.archive, g.tail, g.of = nil, nil, &gallery{r: r, late: h.cfg.WatchLate}
 		r.gallery = g
+		h.countRoom(by)
 		ctx := h.ctx
 		h.wg.Go(func() { g.runGallery(ctx) })
 	}
@@ -236,6 +244,7 @@ func (r *room) runGallery(ctx context.Context) {
 	}
 	r.h.mu.Lock()
 	r.h.forget(r)
+	r.h.uncountRoom(r.by)
 	r.h.n.mu.Lock()
 	r.h.n.past.add(traffic(r.stats().Totals))
 	r.h.n.mu.Unlock()

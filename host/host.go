@@ -443,11 +443,10 @@ func (h *Host) open(hello *session.Hello, by origin) (*room, error) {
 		if name == h.cfg.Room {
 			by = origin{}
 		}
-		if by != (origin{}) && (h.opened[by] >= h.cfg.RoomsPerAddress || !h.opening.Take(by)) {
-			return nil, refusal(session.Busy, "you opened %d rooms already; wait a little, or join one that is open",
-				h.cfg.RoomsPerAddress)
+		err := h.mayOpen(by)
+		if err != nil {
+			return nil, err
 		}
-		var err error
 		if r, err = newRoom(h, name, by); err == nil && name != h.cfg.Room {
 			r.code = hello.Code
 			r.noteRoom()
@@ -457,9 +456,7 @@ func (h *Host) open(hello *session.Hello, by origin) (*room, error) {
 			return nil, refusal(session.InternalError, "the room could not be opened")
 		}
 		h.rooms[name], h.alive[r] = r, struct{}{}
-		if by != (origin{}) {
-			h.opened[by]++
-		}
+		h.countRoom(by)
 		h.n.mu.Lock()
 		h.n.opened++
 		h.n.mu.Unlock()
@@ -471,6 +468,33 @@ func (h *Host) open(hello *session.Hello, by origin) (*room, error) {
 	}
 	r.pending++
 	return r, nil
+}
+
+// mayOpen refuses one who opened as many rooms as it may, or opens them too fast. A gallery counts
+// as the room that it costs. h.mu is held.
+func (h *Host) mayOpen(by origin) error {
+	if by != (origin{}) && (h.opened[by] >= h.cfg.RoomsPerAddress || !h.opening.Take(by)) {
+		return refusal(session.Busy, "you opened %d rooms already; wait a little, or join one that is open",
+			h.cfg.RoomsPerAddress)
+	}
+	return nil
+}
+
+// countRoom counts a room or gallery for whoever opened it. h.mu is held.
+func (h *Host) countRoom(by origin) {
+	if by != (origin{}) {
+		h.opened[by]++
+	}
+}
+
+// uncountRoom forgets one that has ended. h.mu is held.
+func (h *Host) uncountRoom(by origin) {
+	if by == (origin{}) {
+		return
+	}
+	if h.opened[by]--; h.opened[by] == 0 {
+		delete(h.opened, by)
+	}
 }
 
 // entered ends the protection that open gave a room.
@@ -508,11 +532,7 @@ func (h *Host) ended(r *room, why session.Refusal) {
 	defer h.mu.Unlock()
 	h.forget(r)
 	delete(h.alive, r)
-	if by := r.by; by != (origin{}) {
-		if h.opened[by]--; h.opened[by] == 0 {
-			delete(h.opened, by)
-		}
-	}
+	h.uncountRoom(r.by)
 	h.n.mu.Lock()
 	defer h.n.mu.Unlock()
 	h.n.closed++

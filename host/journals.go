@@ -46,7 +46,7 @@ const (
 
 	// keptSegments is how many segments a room keeps, each of half a minute.
 	keptSegments = 10
-	// keptMoments is how many saved moments there are at most for each reason; the oldest go first.
+	// keptMoments is how many saved moments there are at most for each reason, see makePlace.
 	keptMoments = 20
 	// keptLost is how many rooms that could not be restored are kept; the oldest go first.
 	keptLost = 16
@@ -312,15 +312,16 @@ func pathsIn(dir, suffix string) (paths []string) {
 
 // save copies the segments into one file, and returns its name. It runs in the goroutine.
 func (a *archive) save(why string) (string, error) {
-	dir := filepath.Join(a.root, momentsDir)
-	removeOldest(dir, "-"+why+JournalSuffix, keptMoments-1)
-	at := time.Now().UTC().Format("20060102-150405.000")
-	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
-	return name, a.copyTo(name)
+	segments, bytes, err := a.newest()
+	if err != nil {
+		return "", err
+	}
+	name := a.momentPath(why, bytes)
+	return name, a.copyTo(name, segments)
 }
 
-// copyTo copies the segments into one new file. It runs in the goroutine.
-func (a *archive) copyTo(name string) error {
+// copyTo copies segments into one new file. It runs in the goroutine.
+func (a *archive) copyTo(name string, segments []string) error {
 	if a.file != nil {
 		_ = a.file.Sync()
 	}
@@ -328,7 +329,7 @@ func (a *archive) copyTo(name string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range a.segments() {
+	for _, s := range segments {
 		b, err := os.ReadFile(s)
 		if err == nil { // what a crash or a full disk tore would hide what follows
 			_, err = f.Write(b[:journal.Sound(b)])
@@ -582,8 +583,12 @@ func (h *Host) openJournals() error {
 			h.base = max(h.base, world.replay.Server.Now().Add(world.replay.Server.Period()))
 			continue
 		}
-		h.log.Error("a room could not be restored and begins anew; what is left of it was put aside", "room", name,
-			"error", err)
+		if h.cfg.AnyBuild && errors.Is(err, journal.ErrSchema) { // its author has just changed that
+			h.log.Info("a room of another schema begins anew", "room", name)
+		} else {
+			h.log.Error("a room could not be restored and begins anew; what is left of it was put aside", "room", name,
+				"error", err)
+		}
 		h.putAside(newest[name], name)
 	}
 	if base, of := h.base, h.clock; base > 0 {
@@ -709,10 +714,11 @@ func (h *Host) restore(w *restoredWorld, f *journal.File) error {
 		why = fmt.Errorf("host: it could not be read: %w", err)
 	}
 	_ = os.Remove(attempt) // other rooms may end this program yet
-	if w.replay == nil {
-		return why
-	}
 	switch {
+	case w.replay == nil && errors.Is(why, journal.ErrSchema): // older segments have the same
+		return fmt.Errorf("%w: %w", errNotAgain, why)
+	case w.replay == nil:
+		return why
 	case why != nil && h.cfg.AnyBuild && w.header.Build != Build():
 		h.log.Info("the new rules compute something else than was recorded; the room goes on from before", "file", w.dir,
 			"tick", w.replay.Server.Tick(), "error", why)
@@ -763,11 +769,12 @@ func (h *Host) compare(w *restoredWorld) error {
 	}
 	w.newer = map[string][]byte{}
 	var behind time.Duration
+	all, err := h.keeper.storedAll(slices.Sorted(maps.Keys(records)))
+	if err != nil {
+		return fmt.Errorf("%w: %s, %w", errNoStore, w.dir, err)
+	}
 	for key, rec := range records {
-		stored, err := h.keeper.stored(key)
-		if err != nil {
-			return fmt.Errorf("%w: %s, record %s: %w", errNoStore, w.dir, key, err)
-		}
+		stored := all[key]
 		m := markOf(stored)
 		if !m.newer(parseMark(rec.Mark()), w.header.World, srv.Tick()) {
 			continue
@@ -793,6 +800,10 @@ func (h *Host) revive() {
 	for _, w := range h.restored {
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
+		if h.cfg.AnyBuild { // whenever its author saves a file
+			r.log.Info("room restored", "tick", r.srv.Tick(), "players", r.humans)
+			continue
+		}
 		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans, "recorded", w.recorded,
 			"newer", len(w.newer))
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"meanwhile/examples/zap"
+	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/host/journal"
 	"meanwhile/netcode/clock"
@@ -257,6 +260,44 @@ func TestUnsoundJournals(t *testing.T) {
 			}
 			bob.leave()
 			s.end()
+		}
+	})
+}
+
+// A room of another schema begins anew and is put aside, which is an error; under dev, whose author
+// has just changed the schema, it is one sentence.
+func TestRoomOfAnotherSchema(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := t.TempDir()
+		s := newStage(t, Config{Journal: left})
+		ann := s.join("ann", "")
+		time.Sleep(5 * time.Second)
+		left = copyOf(t, left)
+		ann.leave()
+		s.end()
+		def := zap.Game
+		def.Events = append(slices.Clip(def.Events), game.NewEvent[struct {
+			Loud bool `net:"bool"`
+		}]("crack"))
+		other, err := def.Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for anyBuild, want := range map[bool]string{false: "level=ERROR", true: "level=INFO"} {
+			dir := copyOf(t, left)
+			s := newStage(t, Config{Journal: dir, Rules: other, AnyBuild: anyBuild})
+			s.end()
+			_, err := os.Stat(filepath.Join(dir, lostDir, DefaultRoom))
+			said := ""
+			for line := range strings.Lines(s.log.String()) {
+				if strings.Contains(line, "begins anew") {
+					said += line
+				}
+			}
+			if strings.Count(said, "\n") != 1 || !strings.Contains(said, want) || err != nil ||
+				anyBuild == strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("any build %v: %v; %s", anyBuild, err, s.log)
+			}
 		}
 	})
 }

@@ -30,6 +30,8 @@ const (
 	// rooms, and guests whose record still waits to be stored.
 	maxLoads   = 256
 	guestLoads = maxLoads - maxLoads/4
+	// startLoads is how many records are loaded at once at the start.
+	startLoads = 16
 	// loadTimeout bounds one load, saveTimeout one save.
 	loadTimeout = 3 * time.Second
 	saveTimeout = 10 * time.Second
@@ -202,6 +204,35 @@ func (k *keeper) stored(key string) ([]byte, error) {
 		return a.b, a.err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("host: nothing came in %v", loadTimeout)
+	}
+}
+
+// storedAll returns the stored records of keys, or the error of one that cannot be had. It asks for
+// startLoads at once, as the store may be far away, and for no more once one has failed.
+func (k *keeper) storedAll(keys []string) (map[string][]byte, error) {
+	type answer struct {
+		key string
+		b   []byte
+		err error
+	}
+	all, answers := make(map[string][]byte, len(keys)), make(chan answer, startLoads)
+	var first error
+	for next, under := 0, 0; ; {
+		for ; first == nil && next < len(keys) && under < startLoads; next, under = next+1, under+1 {
+			key := keys[next]
+			go func() {
+				b, err := k.stored(key)
+				answers <- answer{key, b, err}
+			}()
+		}
+		if under == 0 {
+			return all, first
+		}
+		a := <-answers
+		if under--; a.err != nil && first == nil {
+			first = fmt.Errorf("record %s: %w", a.key, a.err)
+		}
+		all[a.key] = a.b
 	}
 }
 

@@ -202,3 +202,39 @@ func TestRecordsThatCannotBeStored(t *testing.T) {
 		t.Errorf("%d are stored: %+v", n, st)
 	}
 }
+
+// A farStore answers each load after a second, and fails for one key.
+type farStore struct{ fails string }
+
+func (s farStore) Load(_ context.Context, key string) ([]byte, error) {
+	time.Sleep(time.Second)
+	if key == s.fails {
+		return nil, errors.New("it is lost")
+	}
+	return []byte(key), nil
+}
+
+func (farStore) Save(context.Context, map[string][]byte) error { return nil }
+
+// At the start many records are loaded at once, but not all; and one that cannot be had is an error
+// that names it.
+func TestLoadsAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var keys []string
+		for i := range 3*startLoads - 1 {
+			keys = append(keys, fmt.Sprint("zap/account/", i))
+		}
+		began := time.Now()
+		all, err := newKeeper(farStore{}, slog.Default()).storedAll(keys)
+		if err != nil || len(all) != len(keys) || string(all[keys[20]]) != keys[20] {
+			t.Errorf("%d records: %v", len(all), err)
+		}
+		if took := time.Since(began); took != 3*time.Second { // of virtual time
+			t.Errorf("%d records took %v", len(keys), took)
+		}
+		_, err = newKeeper(farStore{keys[5]}, slog.Default()).storedAll(keys)
+		if err == nil || !strings.Contains(err.Error(), keys[5]+": it is lost") {
+			t.Error(err)
+		}
+	})
+}

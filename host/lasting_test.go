@@ -421,7 +421,8 @@ func TestRecordsOfOlderRules(t *testing.T) {
 	})
 }
 
-// A hungStore does not answer for players, whatever its contexts say, until it is released.
+// A hungStore does not answer for players, whatever its contexts say, until it is released. From
+// then on it stores.
 type hungStore struct {
 	shelf
 	asked   atomic.Int64
@@ -434,6 +435,11 @@ func (s *hungStore) Load(ctx context.Context, key string) ([]byte, error) {
 		<-s.release
 	}
 	return s.shelf.Load(ctx, key)
+}
+
+func (s *hungStore) Save(ctx context.Context, records map[string][]byte) error {
+	<-s.release
+	return s.shelf.Save(ctx, records)
 }
 
 // A store that does not answer keeps its players out, and nobody waits for it for ever: it is asked
@@ -458,7 +464,9 @@ func TestStuckStore(t *testing.T) {
 			t.Errorf("the store was asked %d times, %d connections still wait", n, s.Stats().Greeting)
 		}
 		for guest := 1; guest < guestLoads; guest++ {
-			_ = try(guest)
+			if e := refusedFor(try(guest), session.Busy, "waits for what you gained"); e != nil {
+				t.Errorf("guest %d: %v", guest, e)
+			}
 		}
 		if e := refusedFor(try(guestLoads), session.Busy, "players gained"); e != nil {
 			t.Error(e)

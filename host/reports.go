@@ -20,8 +20,12 @@ const (
 	ReportLog = "player.log"
 
 	reportsDir = "reports"
-	// keptReports is how many reports of players there are at most; the oldest go first.
+	// reportFrom has in each report the address that reported, as far as one can be known.
+	reportFrom = "from"
+	// keptReports is how many reports of players there are at most, see makePlace.
 	keptReports = 20
+	// MaxReportLog is how many bytes are kept free for a ReportLog.
+	MaxReportLog = 17 << 20
 	// reportSpacing is the least time between two reports of a player.
 	reportSpacing = 10 * time.Second
 	// reportsAtOnce is how many reports all players together may make at once, and so many again in
@@ -58,8 +62,12 @@ func (h *Host) Report(room string, key [session.KeySize]byte) (dir string, by se
 	var p *player
 	ran := r.call(func() {
 		if p, err = r.reporter(key); err == nil {
+			address := "" // not known
+			if p.address.IsValid() {
+				address = p.address.String()
+			}
 			done := func(dir string, err error) { saved <- savedFile{dir, err} }
-			err = r.saveTo(func(a *archive) { done(a.report(p.id)) }, done)
+			err = r.saveTo(func(a *archive) { done(a.report(p.id, address)) }, done)
 		}
 	})
 	switch {
@@ -90,14 +98,24 @@ func (r *room) reporter(key [session.KeySize]byte) (*player, error) {
 	return p, nil
 }
 
-// report copies the segments into a folder of its own, and returns its name. It runs in the
+// report copies the newest segments into a folder of its own, and returns its name. It runs in the
 // goroutine.
-func (a *archive) report(by server.PlayerID) (string, error) {
+func (a *archive) report(by server.PlayerID, address string) (string, error) {
+	segments, bytes, err := a.newest()
+	if err != nil {
+		return "", err
+	}
 	all := filepath.Join(a.root, reportsDir)
-	removeOldest(all, "", keptReports-1)
-	at := time.Now().UTC().Format("20060102-150405.000")
-	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, at, by))
-	if err := a.copyTo(filepath.Join(dir, "room"+JournalSuffix)); err != nil {
+	makePlace(all, "", keptReports, address, bytes+MaxReportLog, func(dir string) string {
+		b, _ := os.ReadFile(filepath.Join(dir, reportFrom))
+		return string(b)
+	})
+	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, time.Now().UTC().Format(savedAt), by))
+	err = a.copyTo(filepath.Join(dir, "room"+JournalSuffix), segments)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, reportFrom), []byte(address), 0o600)
+	}
+	if err != nil {
 		_ = os.RemoveAll(dir)
 		return "", err
 	}

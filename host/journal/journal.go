@@ -91,6 +91,9 @@ func (h *Header) checkVersion() error {
 	return fmt.Errorf("journal: it has version %d, %s than version %d, which this program reads", is, age, version)
 }
 
+// ErrSchema is wrapped by errors about a journal whose rules had another schema.
+var ErrSchema = errors.New("journal: it is of another schema")
+
 // check returns an error that names the difference unless the header is of these rules.
 func (h *Header) check(rules *game.Rules) error {
 	if h.Game != rules.Name {
@@ -109,10 +112,10 @@ func (h *Header) check(rules *game.Rules) error {
 			b = is[i]
 		}
 		if a != b {
-			return fmt.Errorf("journal: it is of another schema of %s: it has %q where this program has %q", h.Game, a, b)
+			return fmt.Errorf("%w of %s: it has %q where this program has %q", ErrSchema, h.Game, a, b)
 		}
 	}
-	return fmt.Errorf("journal: it is of another schema of %s", h.Game)
+	return fmt.Errorf("%w of %s", ErrSchema, h.Game)
 }
 
 func lines(s string) []string {

@@ -24,6 +24,9 @@ type Sources struct {
 	// Tokens returns what became of requests for connect tokens: issued, refused, and beyond the limit
 	// of an address. Nil: they are left out.
 	Tokens func() (issued, refused, tooMany uint64)
+	// Garbage returns how many datagrams were dropped because they could be no QUIC for a server.
+	// Nil: they are left out.
+	Garbage func() uint64
 }
 
 // Registry has the counters of a host and what belongs to it, of the Go runtime and of the process.
@@ -56,6 +59,8 @@ var (
 	descAccepted = desc("connections_total", "Connections accepted.")
 	descDropped  = desc("refused_connections_total",
 		"TCP connections closed at once: too many are open, or one address opens them too often.")
+	descGarbage = desc("garbage_datagrams_total",
+		"Datagrams that were dropped before QUIC read them: by their first bytes and size they could be none for a server.")
 	descTokens = desc("token_requests_total",
 		"Requests of pages for connect tokens: issued, refused, and too many of one address.", "what")
 	descJoined   = desc("joined_total", "Players admitted.")
@@ -138,6 +143,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descAccepted, s.Accepted)
 	if c.Refused != nil {
 		count(descDropped, c.Refused())
+	}
+	if c.Garbage != nil {
+		count(descGarbage, c.Garbage())
 	}
 	if c.Tokens != nil {
 		issued, refused, tooMany := c.Tokens()

@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	families, err := Registry(Sources{h, transport.NewGate(0, 0), func() uint64 { return 0 },
-		func() (uint64, uint64, uint64) { return 0, 0, 0 }}).Gather()
+		func() (uint64, uint64, uint64) { return 0, 0, 0 }, func() uint64 { return 0 }}).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
