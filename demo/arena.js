@@ -7,7 +7,7 @@ import { Controls } from "/controls.js"
 import { Chat } from "/chat.js"
 import { Split } from "/split.js"
 import { Tour, lastName } from "/tour.js"
-import { readDoors, readPlayer, readRound, readThings } from "/world.js"
+import { readDoors, readPlayer, readRound, readTallies, readThings } from "/world.js"
 import { Sound } from "/sound.js"
 
 // ---- Names: only this section knows what the rules call things ---------------------------------------------------------
@@ -36,7 +36,6 @@ const EVENTS = {
 const $ = id => document.getElementById(id)
 const state = readAddress()
 const canvas = $("view")
-const SIMULATED = new Set(["delayMs", "jitterMs", "lossPct", "profile"])
 const SETTLED_MS = 150
 /** What is to be known of a network that a person chose. */
 const NETWORKS = {
@@ -49,7 +48,7 @@ let g, scene, killcam
 const seen = new Map() // players by id, as readPlayer made them
 const list = [], things = [], doors = []
 const names = new Map()
-let map = { weapons: [] } // as the server describes it
+let map = { weapons: [], maps: [], level: 0 } // as the server describes it, and the level of this round
 
 const mapped = fetch("/arena/map.json") // while the game is loaded
 mapped.catch(() => {}) // awaited below
@@ -58,17 +57,21 @@ g = await join({
   transport: state.transport, settings: settingsOf(state),
 })
 globalThis.g = g // for the console
+document.body.classList.toggle("watching", !!g.options.watch)
 scene = new Scene(g.ctx)
 globalThis.eye = scene.eye // for the second screen
 killcam = new Killcam(g.ctx)
 if (!g.config.truth && !g.config.local) state.ghost = 0 // this server does not show it
+const pathOf = settings => ["profile", "delayMs", "jitterMs", "lossPct"].map(name => settings[name]).join()
+globalThis.path = pathOf(g.settings) // also for the second screen
+let moving = 0
 const network = panel(g, {
   title: "Meanwhile", into: $("panel"), ribbon: $("timeline"), open: true,
   switches: [{
     name: "truth", title: "The truth", help: "Yellow ghosts show where the server has everybody at this moment.",
     on: !!state.ghost, disabled: !g.config.truth && !g.config.local, change: on => { state.ghost = +on; remember(state, g.settings) },
   }],
-  changed: settings => remember(state, settings),
+  changed: settings => remember(state, settings), moved,
 })
 network.add($("sound"), "header")
 network.add($("lead"), "top")
@@ -81,7 +84,7 @@ canvas.focus({ preventScroll: true })
 try {
   const response = await mapped
   if (!response.ok) throw new Error(`${response.status}`)
-  map = await response.json()
+  map = { level: 0, ...await response.json() }
   scene.build(map)
   killcam.map = map
 } catch (e) {
@@ -101,7 +104,6 @@ for (const [name, happened] of Object.entries(EVENTS)) {
     sound.takeBack(e.key)
   }
 }
-startAnew()
 const tour = new Tour(g)
 const split = new Split(g, map)
 const chat = new Chat(g, canvas)
@@ -110,18 +112,15 @@ g.draw = draw
 buildSlots()
 
 /** Another simulated network is another path: client and server learn what it carries from the start, on a new connection. */
-function startAnew() {
-  const known = settingsOf(state), set = g.set.bind(g)
-  let timer = 0
-  g.set = (name, value) => {
-    const refused = set(name, value)
-    if (refused || !SIMULATED.has(name) || known[name] === value) return refused
-    known[name] = value
-    if (name === "profile" && NETWORKS[value]) controls.say(NETWORKS[value])
-    clearTimeout(timer)
-    timer = setTimeout(() => g.connection?.change(), SETTLED_MS) // a slider that is dragged changes it many times
-    return ""
-  }
+function moved() {
+  const path = pathOf(g.settings), { profile } = g.settings
+  clearTimeout(moving)
+  if (path === globalThis.path) return
+  if (NETWORKS[profile]) controls.say(NETWORKS[profile])
+  moving = setTimeout(() => { // keys move a slider step by step
+    globalThis.path = path
+    g.connection?.change()
+  }, SETTLED_MS)
 }
 
 // ---- Commands ----------------------------------------------------------------------------------------------------------
@@ -286,7 +285,7 @@ function shove(at, isMine) {
 }
 
 function press(gate) {
-  const plate = map.doors?.[gate]?.plate
+  const plate = map.maps[map.level]?.doors[gate]?.plate
   if (plate) heard("press", { x: plate[0], y: plate[1] })
 }
 
@@ -334,6 +333,13 @@ let last = 0, hudAt = 0
 function draw(world) {
   const { now } = g, dt = Math.min(100, now - (last || now - 16))
   last = now
+  const level = world.round?.[0]?.map ?? 0
+  if (level !== map.level && map.maps[level]) {
+    map.level = level
+    scene.build(map)
+    split.scene?.build(map)
+    killcam.forget()
+  }
   list.length = 0
   for (const p of players(world)) {
     let s = seen.get(p.id)
@@ -363,7 +369,7 @@ function draw(world) {
     aim: me && !g.autopilot ? aimPoint() : null,
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y, busy } : null,
   })
-  if (split.mode === "truth") split.draw(scene.eye, seen, truth.now(), doors, now, dt)
+  if (split.mode === "truth") split.draw(scene.eye, seen, truth.now(), doors, things, now, dt)
   if ($("killcam").hidden === killcam.on) {
     $("killcam").hidden = !killcam.on
     $("stage").classList.toggle("past", killcam.on)
@@ -392,7 +398,7 @@ function hud(world, me) {
   if (round) {
     const s = Math.ceil(round.left)
     set("time", `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`)
-    set("phase", round.label)
+    set("phase", round.label || (map.maps.length > 1 ? map.maps[round.level].name : ""))
     $("clock").classList.toggle("soon", s <= 10)
   }
   $("vitals").hidden = !me
@@ -403,7 +409,8 @@ function hud(world, me) {
     $("arms").hidden = me.inside === undefined
     if (me.inside !== undefined) arms(me)
   }
-  $("dead").hidden = !me || me.alive || killcam.on
+  result(world, round, me)
+  $("dead").hidden = !me || me.alive || killcam.on || !$("result").hidden
   const more = list.length - 8
   setMore(more)
   const best = list.slice().sort((a, b) => b.score - a.score || a.id - b.id), top = best.slice(0, 8)
@@ -425,6 +432,27 @@ function hud(world, me) {
   chat.draw(world, !!me && !g.autopilot)
   showBest(g.world.best ?? [], me?.name)
   hint(me)
+}
+
+/** Shows who won the round that is over, what everybody did in it, and what comes next. */
+function result(world, round, me) {
+  const all = round?.over ? readTallies(world) : [], top = all.slice(0, 8), own = all.find(t => t.id === me?.id)
+  $("result").hidden = !all.length
+  if (!all.length) return
+  if (own && !top.includes(own)) top[7] = own
+  const [first, second] = all, drawn = first.frags === second?.frags && first.deaths === second.deaths
+  set("winner", !first.frags ? "Nobody hit anybody" : drawn ? "A draw" : first === own ? "You win this round" : `${first.name} wins this round`)
+  const next = map.maps[(round.level + 1) % map.maps.length]
+  set("upnext", `Next round${next && map.maps.length > 1 ? ` on ${next.name}` : ""} in ${Math.ceil(round.left)} s`)
+  const rows = $("tallies")
+  while (rows.childElementCount > top.length) rows.lastChild.remove()
+  while (rows.childElementCount < top.length) rows.append(document.createElement("tr"))
+  top.forEach((t, i) => {
+    const cells = [t.name || `Player ${t.id}`, t.frags, t.deaths, t.hits, t.shots ? `${Math.round(100 * t.hits / t.shots)} %` : "–"], row = rows.children[i]
+    while (row.childElementCount < cells.length) row.append(document.createElement("td"))
+    cells.forEach((c, j) => { if (row.children[j].textContent !== String(c)) row.children[j].textContent = c })
+    row.className = t === own ? "mine" : ""
+  })
 }
 
 /** Shows who has the most frags of all time, as the server remembers it: all of them between rounds, else the first three. */

@@ -4,7 +4,7 @@
 const KEPT = 40 // lines
 const FADE_MS = 9000
 const NOTE_MS = 4000
-const WHAT = { restart: "start the round anew", longer: "play a minute longer" }
+const WHAT = { restart: "start the round anew", longer: "play a minute longer", map: "play on the next map", easier: "have easier bots", harder: "have harder bots" }
 
 /** @type {(id: string) => any} */
 const $ = id => document.getElementById(id)

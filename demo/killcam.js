@@ -89,6 +89,12 @@ export class Killcam {
     this.scene = null
   }
 
+  /** Forgets what was drawn: the level is another one. */
+  forget() {
+    this.skip()
+    for (const f of this.frames) f.at = -1
+  }
+
   /** A press: it skips what is shown now. */
   press() {
     if (this.on) this.skip()

@@ -158,6 +158,9 @@ export class Scene {
     this.eye = new Eye()
     this.size = [60, 40]
     this.walls = []
+    this.tint = [1, 1, 1] // of the walls and the floor: red, green, blue
+    this.tracks = [] // of the platforms
+    this.decks = [] // the platforms, where they are
     this.avatars = new Map()
     this.signs = new Map() // names as pictures
     this.tracers = []
@@ -178,17 +181,23 @@ export class Scene {
     this.key = 0 // of the event that is shown; 0: none
   }
 
-  /** Builds the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}], doors: [{min, max, plate: [x, y], height}], blade}. */
+  /**
+   * Builds the level of a map: {size: [w, h], blade, level: its number, maps: [{tint: [r, g, b], walls: [{min: [x, y], max: [x, y], height}],
+   * doors: [{min, max, plate: [x, y], height}], platforms: [{from: [x, y, z], to, size: [w, h], thick}]}]}.
+   */
   build(map) {
+    const level = map.maps[map.level ?? 0]
     this.size = map.size
     this.eye.x = map.size[0] / 2
     this.eye.y = map.size[1] / 2
-    this.walls = map.walls.map(w => {
+    this.tint = level.tint ?? [1, 1, 1]
+    this.tracks = level.platforms ?? []
+    this.walls = level.walls.map(w => {
       const box = new Solid(w.min[0], w.min[1], 0, w.max[0], w.max[1], w.height)
       box.draw = () => this.wall(box)
       return box
     })
-    this.doors = (map.doors ?? []).map(d => {
+    this.doors = (level.doors ?? []).map(d => {
       const door = new Solid(d.min[0], d.min[1], 0, d.max[0], d.max[1], 0)
       door.draw = () => this.door(door)
       return Object.assign(door, { plate: { x: d.plate[0], y: d.plate[1] }, lit: false })
@@ -200,7 +209,14 @@ export class Scene {
   standing(x, y, z) {
     let top = 0
     for (const list of [this.walls, this.doors]) for (const w of list) if (x > w.x0 - 0.2 && x < w.x1 + 0.2 && y > w.y0 - 0.2 && y < w.y1 + 0.2 && w.z1 <= z + 0.3 && w.z1 > top) top = w.z1
+    for (const d of this.decks) if (x > d.x0 - 0.2 && x < d.x1 + 0.2 && y > d.y0 - 0.2 && y < d.y1 + 0.2 && d.z1 <= z + 0.3 && d.z1 > top) top = d.z1
     return top
+  }
+
+  /** A colour of the walls or the floor, as the level has it. */
+  tone(r, g, b) {
+    const { tint } = this
+    return `rgb(${Math.min(255, r * tint[0]) | 0}, ${Math.min(255, g * tint[1]) | 0}, ${Math.min(255, b * tint[2]) | 0})`
   }
 
   // ---- What happened ----
@@ -275,11 +291,13 @@ export class Scene {
       const within = (v, before, after, size) => before + after > size ? (size + before - after) / 2 : Math.max(before, Math.min(size - after, v))
       const side = 0.62 * (eye.x - near.x)
       eye.x = ease(eye.x, within(stage.focus.x + stage.lead.x, side, side, this.size[0]), dt, half)
-      eye.y = ease(eye.y, within(stage.focus.y + stage.lead.y, 0.6 * (eye.y - far.y), 0.6 * (near.y - eye.y), this.size[1]), dt, half)
+      eye.y = ease(eye.y, within(stage.focus.y + stage.lead.y, 0.6 * (eye.y - far.y), 0.8 * (near.y - eye.y), this.size[1]), dt, half)
     }
     for (const d of stage.doors) if (this.doors[d.gate]) Object.assign(this.doors[d.gate], { z1: d.top, lit: d.lit || d.top > 0.02 })
+    this.decks = stage.things.filter(t => t.type === "platform" && this.tracks[t.track]).map(t => this.deck(t))
     this.floor(stage)
     this.drawPlates()
+    this.drawTracks()
     this.update(stage)
     for (const a of this.avatars.values()) if (a.alive) this.shadow(a)
     this.drawRings(now)
@@ -293,7 +311,8 @@ export class Scene {
     for (const w of this.walls) add(w)
     for (const d of this.doors) if (d.z1 > 0.02) add(d)
     for (const a of this.avatars.values()) if (a.alive) add(a.solid)
-    for (const t of stage.things) add(this.thing(t))
+    for (const d of this.decks) add(d)
+    for (const t of stage.things) if (t.type !== "platform") add(this.thing(t))
     for (const s of paintOrder(solids, eye, this.order, ++this.round)) s.draw()
 
     const me = stage.me && this.avatars.get(stage.me)
@@ -319,9 +338,9 @@ export class Scene {
     ctx.fillRect(0, 0, width, height)
     this.quad(0, 0, w, h, 0)
     const light = ctx.createRadialGradient(width / 2, eye.middle, 0, width / 2, eye.middle, Math.max(width, height) * 0.62)
-    light.addColorStop(0, "#1b2532")
-    light.addColorStop(0.55, "#141c27")
-    light.addColorStop(1, "#0e141c")
+    light.addColorStop(0, this.tone(27, 37, 50))
+    light.addColorStop(0.55, this.tone(20, 28, 39))
+    light.addColorStop(1, this.tone(14, 20, 28))
     ctx.fillStyle = light
     ctx.fill()
 
@@ -371,14 +390,14 @@ export class Scene {
       ctx.beginPath()
       this.corner(side, y0, 0, true); this.corner(side, y0, z); this.corner(side, y1, z); this.corner(side, y1, 0)
       ctx.closePath()
-      ctx.fillStyle = side === x0 ? "#2a3648" : "#18202c" // the light comes from the west
+      ctx.fillStyle = side === x0 ? this.tone(42, 54, 72) : this.tone(24, 32, 44) // the light comes from the west
       ctx.fill()
     }
     // South face: darker towards the floor.
     const up = eye.at(x0, y1, z).y, down = eye.at(x0, y1, 0).y
     const g = ctx.createLinearGradient(0, up, 0, down)
-    g.addColorStop(0, "#263245")
-    g.addColorStop(1, "#151c27")
+    g.addColorStop(0, this.tone(38, 50, 69))
+    g.addColorStop(1, this.tone(21, 28, 39))
     ctx.beginPath()
     this.corner(x0, y1, 0, true); this.corner(x0, y1, z); this.corner(x1, y1, z); this.corner(x1, y1, 0)
     ctx.closePath()
@@ -387,7 +406,7 @@ export class Scene {
     // Top: the higher the lighter.
     const l = Math.min(1, z / 3)
     this.quad(x0, y0, x1, y1, z)
-    ctx.fillStyle = `rgb(${mix(44, 62, l) | 0}, ${mix(57, 78, l) | 0}, ${mix(76, 102, l) | 0})`
+    ctx.fillStyle = this.tone(mix(44, 62, l), mix(57, 78, l), mix(76, 102, l))
     ctx.fill()
     ctx.lineWidth = 1
     ctx.strokeStyle = "rgba(190, 215, 245, 0.16)"
@@ -426,6 +445,56 @@ export class Scene {
       this.light({ x: d.plate.x, y: d.plate.y, z: 0 }, "fire", 1.3)
       ctx.globalAlpha = 1
       ctx.globalCompositeOperation = "source-over"
+    }
+  }
+
+  /** A platform as a solid: a plate that hovers. */
+  deck(t) {
+    const { size: [w, h], thick } = this.tracks[t.track]
+    const d = new Solid(t.x - w / 2, t.y - h / 2, t.z - thick, t.x + w / 2, t.y + h / 2, t.z)
+    d.draw = () => {
+      const { ctx, eye } = this, side = eye.seesWest(d) ? d.x0 : eye.seesEast(d) ? d.x1 : null
+      if (side !== null) {
+        ctx.beginPath()
+        this.corner(side, d.y0, d.z0, true); this.corner(side, d.y0, d.z1); this.corner(side, d.y1, d.z1); this.corner(side, d.y1, d.z0)
+        ctx.closePath()
+        ctx.fillStyle = this.tone(34, 44, 60)
+        ctx.fill()
+      }
+      ctx.beginPath()
+      this.corner(d.x0, d.y1, d.z0, true); this.corner(d.x0, d.y1, d.z1); this.corner(d.x1, d.y1, d.z1); this.corner(d.x1, d.y1, d.z0)
+      ctx.closePath()
+      ctx.fillStyle = this.tone(26, 34, 47)
+      ctx.fill()
+      this.quad(d.x0, d.y0, d.x1, d.y1, d.z1)
+      ctx.fillStyle = this.tone(70, 87, 110)
+      ctx.fill()
+      ctx.strokeStyle = "rgba(255, 176, 84, 0.85)" // what moves by itself has this light, as the doors
+      ctx.lineWidth = 1.5
+      ctx.stroke()
+      this.quad(d.x0 + 0.35, d.y0 + 0.35, d.x1 - 0.35, d.y1 - 0.35, d.z1)
+      ctx.strokeStyle = "rgba(190, 215, 245, 0.22)"
+      ctx.lineWidth = 1
+      ctx.stroke()
+    }
+    return d
+  }
+
+  /** On the floor: where the platforms go, and their shadows. */
+  drawTracks() {
+    const { ctx } = this
+    ctx.strokeStyle = "rgba(255, 176, 84, 0.2)"
+    ctx.lineWidth = 1.25
+    ctx.setLineDash([7, 7])
+    ctx.beginPath()
+    for (const t of this.tracks) this.edge(t.from[0], t.from[1], 0, t.to[0], t.to[1], 0)
+    ctx.stroke()
+    ctx.setLineDash([])
+    ctx.fillStyle = "rgba(3, 5, 9, 0.5)"
+    for (const d of this.decks) {
+      const dx = SUN.x * d.z0, dy = SUN.y * d.z0
+      this.quad(d.x0 + dx, d.y0 + dy, d.x1 + dx, d.y1 + dy, 0)
+      ctx.fill()
     }
   }
 

@@ -15,10 +15,11 @@ const g = /** @type {any} */ (await join({
   canvas, view: null, autopilot: true, settings, config: "/meanwhile.json?second", panel: false, watch: false,
   name: "Beside", room: first.options.room, code: first.options.code, transport: first.options.transport,
 }))
-const scene = new Scene(g.ctx)
-scene.build(await (await fetch("/arena/map.json")).json())
+const scene = new Scene(g.ctx), map = await (await fetch("/arena/map.json")).json()
+globalThis.eye = scene.eye
+scene.build(map)
 const seen = new Map(), list = [], things = [], doors = []
-let last = 0, timer = 0
+let last = 0, path = around.path
 
 g.on.shot = e => scene.shot({ ...e.from }, { ...e.to }, e.hit, false, g.now)
 g.on.blast = e => scene.blast({ ...e.at }, 3, g.now)
@@ -27,11 +28,18 @@ g.draw = world => {
     const want = first.settings[name] ?? (name === "profile" ? "" : 0)
     if ((g.settings[name] ?? (name === "profile" ? "" : 0)) === want) continue
     g.set(name, want)
-    clearTimeout(timer)
-    timer = setTimeout(() => g.connection?.change(), 150) // as the page around does
+  }
+  if (raw && path !== around.path) { // as the page around does
+    path = around.path
+    g.connection?.change()
   }
   const { now } = g, dt = Math.min(100, now - (last || now - 16)), watched = first.me?.id
   last = now
+  const level = world.round?.[0]?.map ?? 0
+  if (level !== (map.level ?? 0)) {
+    map.level = level
+    scene.build(map)
+  }
   list.length = 0
   for (const p of world.player ?? []) {
     let s = seen.get(p.id)

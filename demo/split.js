@@ -63,8 +63,9 @@ export class Split {
    * @param {Map<number, any>} seen
    * @param {any[]} truth
    * @param {any[]} doors
+   * @param {any[]} things of which it shows the platforms
    */
-  draw(eye, seen, truth, doors, now, dt) {
+  draw(eye, seen, truth, doors, things, now, dt) {
     const { scene, list } = this
     if (!scene) return
     const canvas = scene.ctx.canvas, ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight
@@ -83,7 +84,7 @@ export class Split {
       if (p.mine) me = q
     }
     scene.draw({
-      width, height, now, dt, players: list, things: [], doors, truth: null, me: me?.id, cut: false,
+      width, height, now, dt, players: list, things: things.filter(t => t.type === "platform"), doors, truth: null, me: me?.id, cut: false,
       focus: null, lead: { x: 0, y: 0 }, aim: null, crosshair: null,
     })
   }

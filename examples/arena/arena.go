@@ -43,7 +43,7 @@ const (
 
 // Player is an avatar.
 type Player struct {
-	Pos    geom.Vec3  `net:"pos,others=1cm,draw=hermite"` // the middle of the feet
+	Pos    geom.Vec3  `net:"pos,others=1cm,draw=hermite"` // the middle of the feet, relative to On
 	Vel    geom.Vec3  `net:"vel,others=2cm/s"`
 	Aim    geom.Angle `net:"angle,12bit,others=8bit"`
 	Health int        `net:"int,0..100"`
@@ -52,6 +52,7 @@ type Player struct {
 	Name   string     `net:"text,12,ref"`
 	Crouch bool       `net:"bool"`
 	Alive  bool       `net:"bool"`
+	On     game.ID    `net:"handle,parent"` // the platform that carries the player, 0: none
 
 	Weapon int `net:"int,1..2"`                      // the one in the hands: Rifle or Launcher
 	Doing  int `net:"enum,idle|holster|draw|reload"` // what the hands do with it
@@ -74,6 +75,9 @@ type Player struct {
 	Cut3 game.ID `net:"handle,kept"`
 	By   game.ID `net:"handle,server"` // who hit the player last
 
+	Shots int `net:"int,0..9999,server"` // bullets and rockets in this round
+	Hits  int `net:"int,0..9999,server"` // of them
+
 	Voted game.ID `net:"handle,server"` // the newest Poll that the player voted in
 }
 
@@ -88,9 +92,11 @@ type Pack struct {
 type Round struct {
 	Number int       `net:"int,0..999"`
 	Phase  int       `net:"int,0..2"`
-	Ends   game.Tick `net:"tick"` // when the next phase begins
-	Open   game.Tick `net:"tick"` // when weapons begin to work
-	Shut   game.Tick `net:"tick"` // when they stop working
+	Map    int       `net:"int,0..2"`
+	Skill  int       `net:"int,0..2"` // of the bots: Novice, Regular or Expert
+	Ends   game.Tick `net:"tick"`     // when the next phase begins
+	Open   game.Tick `net:"tick"`     // when weapons begin to work
+	Shut   game.Tick `net:"tick"`     // when they stop working
 }
 
 // Frag is a death. Killer is 0 if the killer has left, and the victim itself after its own rocket.
@@ -120,6 +126,9 @@ var (
 	Rockets = game.NewKind[Rocket]("rocket", game.Predicted)
 	Doors   = game.NewKind[Door]("door", game.Predicted)
 	Bests   = game.NewKind[Best]("best")
+	Tallies = game.NewKind[Tally]("tally")
+
+	Platforms = game.NewKind[Platform]("platform", game.Predicted)
 
 	Shots    = game.NewEvent[Shot]("shot")
 	Launches = game.NewEvent[Launch]("launch")
@@ -132,7 +141,7 @@ var (
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
-		Kinds:    game.Kinds(Players, Packs, Rounds, Rockets, Doors, Polls, Bests),
+		Kinds:    game.Kinds(Players, Packs, Rounds, Rockets, Doors, Polls, Bests, Platforms, Tallies),
 		Events:   game.Events(Shots, Frags, Launches, Blasts, Swings, Cuts, Shoves, Presses),
 		Messages: game.Messages(Chat.On(chat), Votes.On(vote)),
 		Static:   mapHash(),
@@ -149,7 +158,7 @@ func join(w *game.World, name string) game.ID {
 
 // ready puts a new or dead player onto the field.
 func ready(w *game.World, p *Player, me game.ID) {
-	p.Pos, p.Vel = birthplace(w, me).At(0), geom.Vec3{}
+	p.Pos, p.Vel, p.On = birthplace(w, me).At(0), geom.Vec3{}, 0
 	p.Aim = field.Center().Sub(p.Pos.XY()).Angle()
 	p.Health, p.Alive, p.Crouch, p.Gun = MaxHealth, true, false, gunStanding
 	p.Back, p.Hop, p.By, p.Strike, p.Rest = 0, 0, 0, 0, 0
@@ -162,11 +171,11 @@ func birthplace(w *game.World, me game.ID) geom.Vec2 {
 	g := groundAt(w)
 	best, most := field.Center(), -1.0
 	for range 10 {
-		at := walls.Free(field.Expand(-1.5).Random(w.Rand()), Radius+0.3)
+		at := g.walls.Free(field.Expand(-1.5).Random(w.Rand()), Radius+0.3)
 		least := Range
 		for id, o := range Players.All(w) {
 			if id != me && o.Alive {
-				least = min(least, o.Pos.XY().Dist(at))
+				least = min(least, place(w, o).XY().Dist(at))
 			}
 		}
 		if least > most && g.floorAt(at, 0, Radius) == 0 && !g.blocked(at, 0) {
@@ -195,8 +204,9 @@ func act(w *game.World, me game.ID, c Cmd) {
 
 // pickUp takes packs that are near and useful.
 func pickUp(w *game.World, p *Player) {
+	at := place(w, p)
 	for id, k := range Packs.All(w) {
-		if k.Pos.Dist(p.Pos) > Grasp {
+		if k.Pos.Dist(at) > Grasp {
 			continue
 		}
 		switch {
@@ -224,12 +234,12 @@ func referee(w *game.World) {
 	now := w.Tick()
 	if Rounds.Len(w) == 0 {
 		ends := now + WarmUpTicks
-		hangDoors(w)
-		Rounds.Spawn(w, Round{Number: 1, Phase: WarmUp, Ends: ends, Open: now, Shut: ends + RoundTicks})
+		Rounds.Spawn(w, Round{Number: 1, Phase: WarmUp, Skill: Regular, Ends: ends, Open: now, Shut: ends + RoundTicks})
+		furnish(w)
 	}
 	for _, r := range Rounds.All(w) {
 		if now+1 >= r.Ends { // what is decided here counts from the next tick on
-			next(w, r)
+			next(w, r, following(r.Map))
 		}
 	}
 	polls(w)
@@ -247,19 +257,25 @@ func referee(w *game.World) {
 	showBoard(w)
 }
 
-// next starts the next phase. A new round resets all players.
-func next(w *game.World, r *Round) {
+// next starts the next phase. A new round is on the map level, and resets all players.
+func next(w *game.World, r *Round, level int) {
 	switch r.Phase {
 	case WarmUp:
 		r.Phase, r.Ends = Play, r.Shut
 	case Play:
 		r.Phase, r.Ends = Result, r.Ends+ResultTicks
+		count(w)
 	case Result:
 		r.Number, r.Phase = min(r.Number+1, MaxScore), Play
 		r.Open, r.Shut = r.Ends, r.Ends+RoundTicks
 		r.Ends = r.Shut
+		if r.Map != level {
+			r.Map = level
+			furnish(w)
+		}
+		forget(w)
 		for id, p := range Players.All(w) {
-			p.Score, p.Deaths = 0, 0
+			p.Score, p.Deaths, p.Shots, p.Hits = 0, 0, 0, 0
 			ready(w, p, id)
 			w.Cut(id)
 		}
@@ -279,14 +295,45 @@ func die(w *game.World, me game.ID, p *Player) {
 	default:
 		killer = 0
 	}
-	Frags.Emit(w, me, p.Pos.XY(), Frag{Killer: killer, Victim: me})
+	Frags.Emit(w, me, place(w, p).XY(), Frag{Killer: killer, Victim: me})
+}
+
+// furnish puts the doors, platforms and packs of the level in place of those of the last one.
+func furnish(w *game.World) {
+	for id := range Doors.All(w) {
+		w.Despawn(id)
+	}
+	for id := range Platforms.All(w) {
+		w.Despawn(id)
+	}
+	for id := range Packs.All(w) {
+		w.Despawn(id)
+	}
+	for id := range Rockets.All(w) {
+		w.Despawn(id)
+	}
+	l := levelAt(w)
+	for i := range l.gates {
+		Doors.Spawn(w, Door{Pos: l.gates[i].floor.Center().At(0), Gate: i})
+	}
+	for i := range l.tracks {
+		Platforms.Spawn(w, Platform{Pos: l.tracks[i].at(w.Tick()), Track: i})
+	}
+	for i := range l.pads {
+		l.supply(w, i)
+	}
+}
+
+func (l *level) supply(w *game.World, i int) {
+	Packs.Spawn(w, Pack{l.pads[i].pos, l.pads[i].sort, i})
 }
 
 // refill puts packs onto empty pads. Each pad has its own rhythm, so that packs do not appear all
 // at once.
 func refill(w *game.World) {
-	for i := range pads {
-		if w.Tick() > 1 && (int(w.Tick())+i*RefillEvery/len(pads))%RefillEvery != 0 {
+	l := levelAt(w)
+	for i := range l.pads {
+		if w.Tick() <= 1 || (int(w.Tick())+i*RefillEvery/len(l.pads))%RefillEvery != 0 {
 			continue
 		}
 		full := false
@@ -294,7 +341,7 @@ func refill(w *game.World) {
 			full = full || k.Pad == i
 		}
 		if !full {
-			Packs.Spawn(w, Pack{pads[i].pos, pads[i].sort, i})
+			l.supply(w, i)
 		}
 	}
 }

@@ -314,28 +314,68 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// A drawnMap is a level as the page receives it.
+type drawnMap struct {
+	Name  string
+	Tint  [3]float64
+	Walls []struct {
+		Min, Max [2]float64
+		Height   float64
+	}
+	Packs []struct {
+		Pos  [3]float64
+		Sort int
+	}
+	Doors []struct {
+		Min, Max, Plate [2]float64
+		Height          float64
+	}
+	Platforms []struct {
+		From, To [3]float64
+		Size     [2]float64
+		Thick    float64
+	}
+}
+
+// check compares a map with its level.
+func (k *drawnMap) check(t *testing.T, l *level) {
+	if k.Name != l.name || k.Name == "" || k.Tint[0] == 0 || len(k.Walls) != len(l.boxes) ||
+		len(k.Packs) != len(l.pads) || len(k.Doors) != len(l.gates) || len(k.Platforms) != len(l.tracks) {
+		t.Fatalf("the map is %+v", k)
+	}
+	for i, w := range k.Walls {
+		if b := l.boxes[i]; w.Min != [2]float64{b.Min.X, b.Min.Y} || w.Max != [2]float64{b.Max.X, b.Max.Y} ||
+			w.Height != b.Max.Z {
+			t.Errorf("%s: wall %d is %+v, want %+v", l.name, i, w, b)
+		}
+	}
+	for i, d := range k.Doors {
+		k := &l.gates[i]
+		if (geom.Vec2{X: d.Min[0], Y: d.Min[1]}) != k.floor.Min || (geom.Vec2{X: d.Max[0], Y: d.Max[1]}) != k.floor.Max ||
+			(geom.Vec2{X: d.Plate[0], Y: d.Plate[1]}) != k.plate || d.Height != DoorTop {
+			t.Errorf("%s: door %d is %+v, want %+v", l.name, i, d, k)
+		}
+	}
+	for i, p := range k.Platforms {
+		k := &l.tracks[i]
+		if p.From != [3]float64{k.from.X, k.from.Y, k.from.Z} || p.To != [3]float64{k.to.X, k.to.Y, k.to.Z} ||
+			p.Size != [2]float64{k.size.X, k.size.Y} || p.Thick != platformThick {
+			t.Errorf("%s: platform %d is %+v, want %+v", l.name, i, p, k)
+		}
+	}
+}
+
 // MapJSON describes everything that the page draws, and the hash of the map refuses other maps.
 func TestMapJSON(t *testing.T) {
 	var m struct {
-		Size  [2]float64
-		Walls []struct {
-			Min, Max [2]float64
-			Height   float64
-		}
-		Packs []struct {
-			Pos  [3]float64
-			Sort int
-		}
+		Size    [2]float64
+		Maps    []drawnMap
 		Avatar  struct{ Radius, Standing, Crouching, GunStanding, GunCrouching float64 }
 		Weapons []struct {
 			Name                  string
 			Holster, Draw, Reload game.Tick
 		}
 		Blast float64
-		Doors []struct {
-			Min, Max, Plate [2]float64
-			Height          float64
-		}
 		Blade struct{ Reach, Arc, Ticks float64 }
 		Shove float64
 	}
@@ -344,15 +384,11 @@ func TestMapJSON(t *testing.T) {
 	if err := d.Decode(&m); err != nil {
 		t.Fatalf("%v in %s", err, MapJSON())
 	}
-	if m.Size != [2]float64{Width, Depth} || len(m.Walls) != len(boxes) || len(m.Packs) != len(pads) ||
-		m.Avatar.Radius != Radius {
-		t.Errorf("the map is %+v", m)
+	if m.Size != [2]float64{Width, Depth} || len(m.Maps) != len(levels) || m.Avatar.Radius != Radius {
+		t.Fatalf("the map is %+v", m)
 	}
-	for i, w := range m.Walls {
-		if b := boxes[i]; w.Min != [2]float64{b.Min.X, b.Min.Y} || w.Max != [2]float64{b.Max.X, b.Max.Y} ||
-			w.Height != b.Max.Z {
-			t.Errorf("wall %d is %+v, want %+v", i, w, b)
-		}
+	for n, l := range levels {
+		m.Maps[n].check(t, l)
 	}
 	for i, w := range m.Weapons {
 		if k := &armoury[Rifle+i]; w.Name != k.name || w.Holster != k.holster || w.Draw != k.draw || w.Reload != k.reload {
@@ -362,15 +398,8 @@ func TestMapJSON(t *testing.T) {
 	if len(m.Weapons) != endOfWeapons-1 || m.Blast != BlastRadius {
 		t.Errorf("%d weapons, blasts of %v m", len(m.Weapons), m.Blast)
 	}
-	for i, d := range m.Doors {
-		k := &gates[i]
-		if (geom.Vec2{X: d.Min[0], Y: d.Min[1]}) != k.floor.Min || (geom.Vec2{X: d.Max[0], Y: d.Max[1]}) != k.floor.Max ||
-			(geom.Vec2{X: d.Plate[0], Y: d.Plate[1]}) != k.plate || d.Height != DoorTop {
-			t.Errorf("door %d is %+v, want %+v", i, d, k)
-		}
-	}
-	if len(m.Doors) != len(gates) || m.Blade.Reach != SwingReach || m.Blade.Ticks != SwingTicks || m.Shove != ShoveRadius {
-		t.Errorf("%d doors, blade %+v, shove %v", len(m.Doors), m.Blade, m.Shove)
+	if m.Blade.Reach != SwingReach || m.Blade.Ticks != SwingTicks || m.Shove != ShoveRadius {
+		t.Errorf("blade %+v, shove %v", m.Blade, m.Shove)
 	}
 	if Game.Static == 0 || Game.Static != mapHash() {
 		t.Errorf("the map's hash is %x", Game.Static)

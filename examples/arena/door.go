@@ -35,11 +35,8 @@ type gate struct {
 	plate geom.Vec2
 }
 
-// gates are two, one for each half, between the low walls around the middle.
-var gates = [2]gate{
-	{box(28, 15.2, 32, 15.8, 0).Floor(), geom.Vec2{X: 30, Y: 17.2}},
-	{box(28, Depth-15.8, 32, Depth-15.2, 0).Floor(), geom.Vec2{X: 30, Y: Depth - 17.2}},
-}
+// maxGates is how many gates a level has at most.
+const maxGates = 2
 
 // top returns the height of the door after a tick. It is linear between ticks, as it is drawn.
 func (d *Door) top(tick game.Tick) float64 {
@@ -58,8 +55,12 @@ func (d *Door) top(tick game.Tick) float64 {
 // press presses the plates in reach. It says what is wanted, a door that is up: of two players who
 // press at once the first one raises it, and the other does not let it down again.
 func press(w *game.World, me game.ID) {
-	eye, now := Players.Eye(w, me), w.Tick()
+	eye, now := eyeOf(w, me), w.Tick()
+	gates := levelAt(w).gates
 	for _, d := range Doors.All(w) {
+		if d.Gate >= len(gates) {
+			continue
+		}
 		k := &gates[d.Gate]
 		if k.plate.Dist(eye.Pos.XY()) > PlateReach || d.Rises != 0 && now < d.Rises+2*DoorTicks+DoorStays {
 			continue
@@ -76,55 +77,83 @@ func moveDoors(w *game.World) {
 	}
 }
 
-// hangDoors puts the doors into their gates, in the first tick.
-func hangDoors(w *game.World) {
-	for i := range gates {
-		Doors.Spawn(w, Door{Pos: gates[i].floor.Center().At(0), Gate: i})
-	}
-}
-
-// A ground is what players stand on, run against and hide behind: the walls, and the doors as they
-// are at one moment. In the zero ground all doors are down.
+// A ground is what players stand on, run against and hide behind: the walls of a level, and doors
+// and platforms as they are at one moment.
 type ground struct {
-	doors [len(gates)]geom.Box
+	*level
+	doors     [maxGates]geom.Box // without height while they are down
+	platforms [maxTracks]deck
 }
 
-// flat is the ground that bots plan their ways on.
-var flat ground
+// flat returns the ground that bots plan their ways on: all doors are down, and no platform is there.
+func (l *level) flat() ground { return ground{level: l} }
 
-// groundAt returns the ground as it is, on which players move and rockets fly.
-func groundAt(w *game.World) (g ground) {
+// groundAt returns the ground as it is, on which players move and rockets fly. Platforms are where
+// they will be at the end of this tick.
+func groundAt(w *game.World) ground {
+	g := levelAt(w).flat()
 	for _, d := range Doors.All(w) {
 		g.hang(d)
+	}
+	for id, k := range Platforms.All(w) {
+		g.float(id, k.Track, w.Tick())
 	}
 	return g
 }
 
 // groundSeen returns the ground as player me saw it, behind which nothing of what it saw is hit.
-func groundSeen(w *game.World, me game.ID) (g ground) {
+func groundSeen(w *game.World, me game.ID) ground {
+	g := levelAt(w).flat()
 	for _, d := range Doors.Seen(w, me) {
 		g.hang(&d)
+	}
+	for id, k := range Platforms.Seen(w, me) {
+		g.moor(id, k.Track, k.Pos)
 	}
 	return g
 }
 
-func (g *ground) hang(d *Door) { g.doors[d.Gate] = gates[d.Gate].floor.Box(0, d.Pos.Z) }
+func (g *ground) hang(d *Door) {
+	if d.Gate < len(g.gates) {
+		g.doors[d.Gate] = g.gates[d.Gate].floor.Box(0, d.Pos.Z)
+	}
+}
+
+// walls and doors are upright: nobody runs through them. Platforms come after them: players pass
+// below, and jump up through them.
+func (g *ground) upright() int { return len(g.boxes) + len(g.doors) }
 
 // solids returns how many boxes box has.
-func (g *ground) solids() int { return len(boxes) + len(g.doors) }
+func (g *ground) solids() int { return g.upright() + len(g.tracks) }
 
-// box returns the i-th wall or door.
+// box returns the i-th wall, door or platform.
 func (g *ground) box(i int) *geom.Box {
-	if i < len(boxes) {
-		return &boxes[i]
+	if i < len(g.boxes) {
+		return &g.boxes[i]
 	}
-	return &g.doors[i-len(boxes)]
+	if i -= len(g.boxes); i < len(g.doors) {
+		return &g.doors[i]
+	}
+	return &g.platforms[i-len(g.doors)].box
 }
 
 // floorAt returns the height of the floor under feet at height z.
 func (g *ground) floorAt(at geom.Vec2, z, r float64) float64 {
+	top := g.uprightAt(at, z, r)
+	for i := range g.tracks {
+		b := &g.platforms[i].box
+		disc := geom.Circle{Center: at, Radius: r}
+		if h := b.Max.Z; h > top && h <= z+StepUp && disc.OverlapsRect(b.Floor()) {
+			top = h
+		}
+	}
+	return top
+}
+
+// uprightAt is floorAt without the platforms.
+func (g *ground) uprightAt(at geom.Vec2, z, r float64) float64 {
 	top, disc := 0.0, geom.Circle{Center: at, Radius: r}
-	for i := range g.solids() {
+	for i := range g.upright() {
 		b := g.box(i)
 		if h := b.Max.Z; h > top && h <= z+StepUp && disc.OverlapsRect(b.Floor()) {
 			top = h
@@ -142,7 +171,7 @@ func (g *ground) slide(from, way geom.Vec2, z float64) geom.Vec2 {
 		Min: geom.Vec2{X: min(from.X, to.X), Y: min(from.Y, to.Y)},
 		Max: geom.Vec2{X: max(from.X, to.X), Y: max(from.Y, to.Y)},
 	}.Expand(Radius + 0.1)
-	for i := range g.solids() {
+	for i := range g.upright() {
 		if b := g.box(i); b.Max.Z > z+StepUp && passed.Overlaps(b.Floor()) {
 			near[n] = b.Floor()
 			n++
@@ -160,7 +189,7 @@ func (g *ground) slide(from, way geom.Vec2, z float64) geom.Vec2 {
 // blocked reports whether a player with feet at height z does not fit here.
 func (g *ground) blocked(at geom.Vec2, z float64) bool {
 	disc := geom.Circle{Center: at, Radius: Radius}
-	for i := range g.solids() {
+	for i := range g.upright() {
 		if b := g.box(i); b.Max.Z > z+StepUp && disc.OverlapsRect(b.Floor()) {
 			return true
 		}

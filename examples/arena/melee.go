@@ -41,7 +41,7 @@ type Shove struct {
 
 // strike swings the blade or shoves, if the command wants it, and goes on with a swing that lasts.
 func strike(w *game.World, me game.ID, p *Player, c Cmd) {
-	eye, now := Players.Eye(w, me), w.Tick()
+	eye, now := eyeOf(w, me), w.Tick()
 	at := eye.Pos
 	switch can := now >= p.Rest && armed(w); {
 	case c.Swing && can:
@@ -64,7 +64,7 @@ func sweep(w *game.World, me game.ID, p *Player, from geom.Vec3, n int) {
 	const half = float64(SwingArc) / (2 * SwingTicks * swingRays) // of the angle between two rays
 	g := groundSeen(w, me)
 	for id, o := range Players.SeenAlong(w, me, from.XY(), from.XY(), SwingReach+Radius) {
-		if !o.Alive || p.hasCut(id) ||
+		if o = seen(w, me, o); !o.Alive || p.hasCut(id) ||
 			from.Z < o.Pos.Z || from.Z > o.Pos.Z+tall(o.Crouch) {
 			continue
 		}
@@ -106,6 +106,7 @@ func shove(w *game.World, me game.ID, at geom.Vec3) {
 	g, hits := groundSeen(w, me), 0
 	middle := at.Add(geom.Vec3{Z: Standing / 2})
 	for id, o := range Players.SeenAlong(w, me, at.XY(), at.XY(), ShoveRadius) {
+		o = seen(w, me, o)
 		away := o.Pos.Sub(at)
 		share := 1 - away.Len()/ShoveRadius
 		if !o.Alive || share <= 0 || !g.free(middle, o.Pos.Add(geom.Vec3{Z: tall(o.Crouch) / 2})) {

@@ -1,9 +1,13 @@
 package arena
 
-import "meanwhile/geom"
+import (
+	"sync"
+
+	"meanwhile/geom"
+)
 
 // Bots find their way by distance fields: the way to a goal from every cell of a grid of one metre.
-// The fields of all goals are computed once, when the program starts.
+// A field is computed when the first bot needs it.
 const (
 	cells      = Width * Depth
 	climbable  = 1.25 // height in metres that a jump can reach
@@ -17,15 +21,31 @@ type distances [cells]uint16
 
 // goal is a place with its distance field.
 type goal struct {
-	at  geom.Vec3
-	far distances // tenths of a metre
+	at    geom.Vec3
+	level *level
+	once  sync.Once
+	field distances // tenths of a metre; see far
 }
 
-var (
-	heights = survey()
-	// goals are the pads, in their order, and then places all over the arena.
-	goals = chart()
-)
+// ways are what bots know of a level.
+type ways struct {
+	once    sync.Once
+	heights [cells]float64         // of the floor in each cell, farAway where nobody can stand
+	arcs    [cells][len(steps)]arc // into each cell
+	goals   []goal                 // the pads, in their order, and then places all over the level
+}
+
+// chart returns the ways of a level.
+func (l *level) chart() *ways {
+	l.ways.once.Do(l.survey) //meanwhile:ok the result is the same for all worlds, and never changes
+	return &l.ways
+}
+
+// far returns the distance field of a goal.
+func (g *goal) far() *distances {
+	g.once.Do(g.spread) //meanwhile:ok the result is the same for all worlds, and never changes
+	return &g.field
+}
 
 func center(c int) geom.Vec2 {
 	return geom.Vec2{X: float64(c%Width) + 0.5, Y: float64(c/Width) + 0.5}
@@ -35,15 +55,37 @@ func cellAt(p geom.Vec2) int {
 	return min(max(int(p.Y), 0), Depth-1)*Width + min(max(int(p.X), 0), Width-1)
 }
 
-// survey returns the height of the floor in each cell, farAway where nobody can stand.
-func survey() (h [cells]float64) {
-	for c := range h {
-		h[c] = flat.floorAt(center(c), high, roomToWalk)
-		if !field.Contains(center(c)) || h[c] >= high {
-			h[c] = farAway
+// survey computes the heights, the arcs and the goals, without their fields.
+func (l *level) survey() {
+	w, flat := &l.ways, l.flat()
+	for c := range w.heights {
+		w.heights[c] = flat.floorAt(center(c), high, roomToWalk)
+		if !field.Contains(center(c)) || w.heights[c] >= high {
+			w.heights[c] = farAway
 		}
 	}
-	return h
+	for a := range cells { // all fields use them: to call toll each time takes ten times as long
+		for i, s := range steps {
+			if b, cost, ok := w.toll(a, s); ok {
+				w.arcs[b][i] = arc{uint16(a), uint16(cost)}
+			}
+		}
+	}
+	var at []geom.Vec3
+	for _, p := range l.pads {
+		at = append(at, p.pos)
+	}
+	for y := goalEvery / 2; y < Depth; y += goalEvery {
+		for x := goalEvery / 2; x < Width; x += goalEvery {
+			if c := y*Width + x; w.heights[c] == 0 {
+				at = append(at, center(c).At(0))
+			}
+		}
+	}
+	w.goals = make([]goal, len(at))
+	for i := range w.goals {
+		w.goals[i].at, w.goals[i].level = at[i], l
+	}
 }
 
 // steps are the eight ways out of a cell, straight ones first.
@@ -59,18 +101,18 @@ func beside(c int, s [3]int) (int, bool) {
 }
 
 // toll returns the cost of step s out of cell a; ok is false if the step is not possible.
-func toll(a int, s [3]int) (b, cost int, ok bool) {
-	if b, ok = beside(a, s); !ok || heights[b]-heights[a] > climbable || heights[a] == farAway {
+func (w *ways) toll(a int, s [3]int) (b, cost int, ok bool) {
+	if b, ok = beside(a, s); !ok || w.heights[b]-w.heights[a] > climbable || w.heights[a] == farAway {
 		return b, 0, false
 	}
 	if s[0] != 0 && s[1] != 0 { // a diagonal step must not cut a corner
 		for _, half := range [2][3]int{{s[0], 0}, {0, s[1]}} {
-			if c, _ := beside(a, half); heights[c] > max(heights[a], heights[b]) {
+			if c, _ := beside(a, half); w.heights[c] > max(w.heights[a], w.heights[b]) {
 				return b, 0, false
 			}
 		}
 	}
-	if cost = s[2]; heights[b]-heights[a] > StepUp {
+	if cost = s[2]; w.heights[b]-w.heights[a] > StepUp {
 		cost += climbCost
 	}
 	return b, cost, true
@@ -79,56 +121,24 @@ func toll(a int, s [3]int) (b, cost int, ok bool) {
 // An arc is a step into a cell: the cell that it comes from, and its cost; 0 if it is not possible.
 type arc struct{ from, cost uint16 }
 
-// arrivals returns the arcs into every cell. All fields use them, as calling toll each time took
-// most of the start of a program.
-func arrivals() *[cells][len(steps)]arc {
-	all := new([cells][len(steps)]arc)
-	for a := range cells {
-		for i, s := range steps {
-			if b, cost, ok := toll(a, s); ok {
-				all[b][i] = arc{uint16(a), uint16(cost)}
-			}
-		}
-	}
-	return all
-}
-
-func chart() []goal {
-	var all []goal
-	for _, p := range pads {
-		all = append(all, goal{at: p.pos})
-	}
-	for y := goalEvery / 2; y < Depth; y += goalEvery {
-		for x := goalEvery / 2; x < Width; x += goalEvery {
-			if c := y*Width + x; heights[c] == 0 {
-				all = append(all, goal{at: center(c).At(0)})
-			}
-		}
-	}
-	arcs := arrivals()
-	for i := range all {
-		all[i].spread(arcs)
-	}
-	return all
-}
-
 // spread fills the field from the goal outwards.
-func (g *goal) spread(arcs *[cells][len(steps)]arc) {
-	for c := range g.far {
-		g.far[c] = farAway
+func (g *goal) spread() {
+	w, far := g.level.chart(), &g.field
+	for c := range far {
+		far[c] = farAway
 	}
 	first := cellAt(g.at.XY())
-	g.far[first] = 0
+	far[first] = 0
 	queue, waits := []uint16{uint16(first)}, [cells]bool{}
 	for len(queue) > 0 {
 		b := queue[0]
 		queue = queue[1:]
 		waits[b] = false
-		for _, s := range arcs[b] {
-			if s.cost == 0 || g.far[b]+s.cost >= g.far[s.from] {
+		for _, s := range w.arcs[b] {
+			if s.cost == 0 || far[b]+s.cost >= far[s.from] {
 				continue
 			}
-			if g.far[s.from] = g.far[b] + s.cost; !waits[s.from] {
+			if far[s.from] = far[b] + s.cost; !waits[s.from] {
 				waits[s.from] = true
 				queue = append(queue, s.from)
 			}
@@ -145,13 +155,14 @@ func (g *goal) from(p geom.Vec2) float64 {
 // nearest returns the best cell at or beside p. Nobody may be able to stand in the middle of p's
 // own.
 func (g *goal) nearest(p geom.Vec2) (cell int, d uint16) {
+	far := g.far()
 	cell = cellAt(p)
-	if d = g.far[cell]; d < farAway {
+	if d = far[cell]; d < farAway {
 		return cell, d
 	}
 	for _, s := range steps {
-		if c, ok := beside(cell, s); ok && g.far[c] < d {
-			cell, d = c, g.far[c]
+		if c, ok := beside(cell, s); ok && far[c] < d {
+			cell, d = c, far[c]
 		}
 	}
 	return cell, d
@@ -166,15 +177,15 @@ func (g *goal) way(p geom.Vec2, z float64) geom.Vec2 {
 	if d == 0 {
 		return toward(p, g.at.XY())
 	}
-	target := center(cell)
+	target, far, w := center(cell), g.far(), g.level.chart()
 	for i := range lookahead {
-		best, least := cell, g.far[cell]
+		best, least := cell, far[cell]
 		for _, s := range steps {
-			if c, cost, ok := toll(cell, s); ok && g.far[c] < least && g.far[c]+uint16(cost) <= g.far[cell] {
-				best, least = c, g.far[c]
+			if c, cost, ok := w.toll(cell, s); ok && far[c] < least && far[c]+uint16(cost) <= far[cell] {
+				best, least = c, far[c]
 			}
 		}
-		if best == cell || i > 0 && !passable(p, center(best), z) {
+		if best == cell || i > 0 && !g.level.passable(p, center(best), z) {
 			break
 		}
 		cell, target = best, center(best)
@@ -191,11 +202,11 @@ func toward(from, to geom.Vec2) geom.Vec2 {
 
 // passable reports whether a player can run straight from one point to another, jumping onto low
 // walls.
-func passable(from, to geom.Vec2, z float64) bool {
+func (l *level) passable(from, to geom.Vec2, z float64) bool {
 	ray := geom.RayTo(from, to)
-	for i := range boxes {
-		if boxes[i].Max.Z > z+climbable {
-			if _, ok := ray.Rect(boxes[i].Floor().Expand(roomToWalk)); ok {
+	for i := range l.boxes {
+		if l.boxes[i].Max.Z > z+climbable {
+			if _, ok := ray.Rect(l.boxes[i].Floor().Expand(roomToWalk)); ok {
 				return false
 			}
 		}

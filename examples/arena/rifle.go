@@ -28,6 +28,7 @@ func shoot(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	yaw := (p.Aim + geom.Angle(w.Rand().Range(-float64(stray), float64(stray)))).Norm()
 	to, hit := flight(w, &g, me, from, yaw)
 	if hit != 0 {
+		p.hit()
 		// This is the victim as it is now; it may have died since. In a browser, writes to it have
 		// no effect.
 		if v := Players.Get(w, hit); v.Alive {
@@ -62,6 +63,7 @@ func flight(w *game.World, g *ground, me game.ID, from geom.Vec3, yaw geom.Angle
 		if !o.Alive {
 			continue
 		}
+		o = seen(w, me, o)
 		d, ok := ray.Circle(o.Pos.XY(), Radius)
 		if !ok || hit != 0 && d >= ray.Len {
 			continue

@@ -46,15 +46,20 @@ type Blast struct {
 // much further, up to RocketMakesUp. It does so on its way and not at once: nobody sees it jump out
 // of the muzzle, it meets what is there when it passes, and all clients compute the same.
 func launch(w *game.World, me game.ID, p *Player, from geom.Vec3) {
-	way := p.Aim.Dir().Mul(RocketReach).At(-from.Z)
 	owed := RocketSpeed * min(w.ViewAge(), RocketMakesUp)
-	Rockets.Spawn(w, Rocket{Pos: from, Vel: way.Unit().Mul(RocketSpeed), Owner: me, Owed: owed})
+	Rockets.Spawn(w, Rocket{Pos: from, Vel: course(from, p.Aim).Mul(RocketSpeed), Owner: me, Owed: owed})
 	Launches.Emit(w, me, from.XY(), Launch{from}) // everyone sees it once, the shooter at once
 }
 
-// step moves doors and rockets by a tick.
+// course returns the direction in which a rocket flies.
+func course(from geom.Vec3, aim geom.Angle) geom.Vec3 {
+	return aim.Dir().Mul(RocketReach).At(-from.Z).Unit()
+}
+
+// step moves doors, platforms and rockets by a tick.
 func step(w *game.World) {
 	moveDoors(w)
+	movePlatforms(w)
 	fly(w)
 }
 
@@ -110,7 +115,7 @@ func meets(w *game.World, r *Rocket) (met bool) {
 		if id == r.Owner || !p.Alive {
 			continue
 		}
-		if d, ok := ray.Cylinder(p.Pos, Radius+RocketRadius, tall(p.Crouch)); ok {
+		if d, ok := ray.Cylinder(place(w, p), Radius+RocketRadius, tall(p.Crouch)); ok {
 			ray.Len, met = d, true
 		}
 	}
@@ -120,13 +125,14 @@ func meets(w *game.World, r *Rocket) (met bool) {
 
 // explode hurts and throws everyone near a rocket who is not behind a wall.
 func explode(w *game.World, r *Rocket) {
-	hurts, g := armed(w), groundAt(w)
+	hurts, g, hit := armed(w), groundAt(w), false
 	for id, p := range Players.All(w) {
 		if !p.Alive {
 			continue
 		}
-		middle := p.Pos.Add(geom.Vec3{Z: tall(p.Crouch) / 2})
-		nearest := p.Pos.Add(geom.Vec3{Z: geom.Clamp(r.Pos.Z-p.Pos.Z, 0, tall(p.Crouch))})
+		at := place(w, p)
+		middle := at.Add(geom.Vec3{Z: tall(p.Crouch) / 2})
+		nearest := at.Add(geom.Vec3{Z: geom.Clamp(r.Pos.Z-at.Z, 0, tall(p.Crouch))})
 		share := 1 - max(nearest.Dist(r.Pos)-Radius-RocketRadius, 0)/BlastRadius
 		if share <= 0 || !g.free(r.Pos, middle) {
 			continue
@@ -139,6 +145,10 @@ func explode(w *game.World, r *Rocket) {
 		}
 		if hurts {
 			p.Health, p.By = max(p.Health-int(damage+0.5), 0), r.Owner
+			hit = hit || id != r.Owner
 		}
+	}
+	if hit && Players.Has(w, r.Owner) {
+		Players.Get(w, r.Owner).hit()
 	}
 }

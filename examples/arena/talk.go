@@ -18,6 +18,9 @@ const (
 const (
 	Restart = iota
 	Longer
+	OtherMap
+	Easier
+	Harder
 )
 
 // A Line is what somebody says to all. The server writes the name.
@@ -28,7 +31,7 @@ type Line struct {
 
 // A Ballot calls a vote, or takes part in the one that is open, whatever that is about.
 type Ballot struct {
-	What int  `net:"enum,restart|longer"`
+	What int  `net:"enum,restart|longer|map|easier|harder"`
 	Yes  bool `net:"bool"`
 }
 
@@ -39,7 +42,7 @@ type Count struct {
 
 // A Poll is a vote. There is one while a vote is open, and for a moment after it.
 type Poll struct {
-	What int       `net:"enum,restart|longer"`
+	What int       `net:"enum,restart|longer|map|easier|harder"`
 	By   string    `net:"text,12"`
 	Yes  int       `net:"int,0..999"`
 	No   int       `net:"int,0..999"`
@@ -119,9 +122,17 @@ func decide(w *game.World, v *Poll) {
 	for _, r := range Rounds.All(w) {
 		switch v.What {
 		case Restart:
-			r.Phase, r.Ends = Result, w.Tick()+1
-			next(w, r)
+			again(w, r, r.Map)
 			Chat.SendAll(w, nil, Line{Text: "The round begins anew"})
+		case OtherMap:
+			again(w, r, following(r.Map))
+			Chat.SendAll(w, nil, Line{Text: "A new round on " + levels[r.Map].name})
+		case Easier:
+			r.Skill = max(r.Skill-1, Novice)
+			Chat.SendAll(w, nil, Line{Text: "The bots aim worse"})
+		case Harder:
+			r.Skill = min(r.Skill+1, Expert)
+			Chat.SendAll(w, nil, Line{Text: "The bots aim better"})
 		case Longer:
 			if r.Phase == Play {
 				r.Shut += ExtraTicks
@@ -130,4 +141,10 @@ func decide(w *game.World, v *Poll) {
 			Chat.SendAll(w, nil, Line{Text: "The round is a minute longer"})
 		}
 	}
+}
+
+// again begins a round at once.
+func again(w *game.World, r *Round, level int) {
+	r.Phase, r.Ends = Result, w.Tick()+1
+	next(w, r, level)
 }

@@ -44,8 +44,11 @@ func walk(g *ground, p *Player, c Cmd, now game.Tick, dt float64) {
 	if c.Jump {
 		p.Hop = now + HopTicks
 	}
-	climb := p.Vel.Z
-	if stands := g.carries(p); !stands {
+	climb, stands := p.Vel.Z, g.carries(p)
+	if k := g.deck(p.On); k != nil {
+		p.Pos = p.Pos.Add(k.at) // the platform has moved it already
+	}
+	if !stands {
 		force = AirForce
 	} else if now < p.Hop {
 		climb, p.Hop = JumpSpeed, 0
@@ -66,9 +69,13 @@ func walk(g *ground, p *Player, c Cmd, now game.Tick, dt float64) {
 		z, fell = floor, max(fell, 0)
 	}
 	p.Pos, p.Vel = to.At(z), vel.At(fell)
+	g.ride(p)
 }
 
-// carries reports whether a player stands on the ground or on a wall.
+// carries reports whether a player stands on the ground, on a wall or on a platform.
 func (g *ground) carries(p *Player) bool {
+	if p.On != 0 {
+		return p.Vel.Z <= 0 && p.Pos.Z <= hair
+	}
 	return p.Vel.Z <= 0 && p.Pos.Z <= g.floorAt(p.Pos.XY(), p.Pos.Z, Radius)+hair
 }

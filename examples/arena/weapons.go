@@ -114,7 +114,8 @@ func handle(w *game.World, me game.ID, p *Player, c Cmd) {
 			begin = p.Ready // a slightly late shot does not delay the next ones
 		}
 		*in, p.Ready = *in-1, begin+gun.cooldown
-		eye := Players.Eye(w, me) // where the player saw itself at the click
+		p.shot()
+		eye := eyeOf(w, me) // where the player saw itself at the click
 		gun.fire(w, me, p, muzzle(&eye))
 	}
 	if (c.Reload && *in < gun.magazine || *in == 0) && *beside > 0 {

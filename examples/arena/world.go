@@ -3,6 +3,7 @@ package arena
 import (
 	"strconv"
 
+	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/schema"
 )
@@ -23,8 +24,6 @@ const (
 )
 
 var (
-	boxes = build()
-	walls = geom.Walls{Rects: floors(boxes)}
 	// field is where the middle of a player's feet can be.
 	field = geom.Rect{Max: geom.Vec2{X: Width, Y: Depth}}.Expand(-Radius)
 	// fence keeps players in who stand on the outer walls.
@@ -43,34 +42,72 @@ func box(x0, y0, x1, y1, h float64) geom.Box {
 	return geom.Rect{Min: geom.Vec2{X: x0, Y: y0}, Max: geom.Vec2{X: x1, Y: y1}}.Box(0, h)
 }
 
-// half of the walls. The other half is the same, turned by half a turn around the middle, so that
-// no corner is better.
-var half = []geom.Box{
-	box(9, 7, 17, 8, high), box(9, 8, 10, 13, high), // corner in the north-west
-	box(43, 7, 51, 8, high), box(50, 8, 51, 13, high), // corner in the north-east
-	box(4, 18, 7, 21, middle), box(7, 18.5, 8.5, 20.5, low), // western tower with its step
-	box(28, 4.5, 32, 7.5, middle), box(32, 5, 33.5, 7, low), // northern tower
-	box(15, 18.5, 16.2, 24.5, high),                    // screens beside the way from the towers to the middle
-	box(24, 15, 28, 16, low), box(32, 15, 36, 16, low), // covers around the middle
-	box(21.5, 18.4, 22.7, 21.6, middle),                            //
-	box(18, 11.5, 22.5, 12.5, low), box(37.5, 11.5, 42, 12.5, low), // covers further out
-	box(21, 6, 22.5, 7.5, low), box(37, 5.5, 38.5, 7, low), // crates
-	box(12.5, 14, 14, 15.5, low), box(46, 15, 47.5, 16.5, low),
-	box(3, 4, 4.5, 5.5, low), box(55, 10, 56.5, 11.5, low),
+// A level is one of the maps, with all that never changes in it.
+type level struct {
+	name   string
+	tint   string // of its walls on the page: r,g,b
+	boxes  []geom.Box
+	walls  geom.Walls
+	pads   []pad
+	gates  []gate
+	tracks []track
+	ways   ways
 }
 
-func build() []geom.Box {
-	all := []geom.Box{
+// A plan is half of a level. The other half is the same, turned by half a turn around the middle,
+// so that no corner is better.
+type plan struct {
+	name, tint string
+	boxes      []geom.Box
+	pads       []pad
+	gates      []gate
+	tracks     []track
+}
+
+// levels are the maps, in the order in which rounds play them.
+var levels = [...]*level{build(&court), build(&harbour), build(&works)}
+
+// levelAt returns the level of the round. Clients do not run ahead of a change: what is on the next
+// level, and where they begin, they learn with it.
+func levelAt(w *game.World) *level {
+	for _, r := range Rounds.All(w) {
+		return levels[r.Map]
+	}
+	return levels[0]
+}
+
+// following returns the number of the level after another one.
+func following(n int) int { return (n + 1) % len(levels) }
+
+func build(p *plan) *level {
+	l := &level{name: p.name, tint: p.tint, boxes: []geom.Box{
 		box(0, 0, Width, rim, high), box(0, Depth-rim, Width, Depth, low), // the southern one must hide nobody
 		box(0, rim, rim, Depth-rim, middle), box(Width-rim, rim, Width, Depth-rim, middle),
+	}}
+	turned := func(r geom.Rect) geom.Rect {
+		return geom.Rect{
+			Min: geom.Vec2{X: Width - r.Max.X, Y: Depth - r.Max.Y},
+			Max: geom.Vec2{X: Width - r.Min.X, Y: Depth - r.Min.Y},
+		}
 	}
-	for _, b := range half {
-		all = append(all, b, box(Width-b.Max.X, Depth-b.Max.Y, Width-b.Min.X, Depth-b.Min.Y, b.Max.Z))
+	opposite := func(v geom.Vec3) geom.Vec3 { return geom.Vec3{X: Width - v.X, Y: Depth - v.Y, Z: v.Z} }
+	for _, b := range p.boxes {
+		l.boxes = append(l.boxes, b, turned(b.Floor()).Box(0, b.Max.Z))
 	}
-	if len(all)+len(gates) > maxBoxes {
-		panic("arena: more walls and doors than maxBoxes")
+	for _, k := range p.pads {
+		l.pads = append(l.pads, k, pad{opposite(k.pos), k.sort})
 	}
-	return all
+	for _, k := range p.gates {
+		l.gates = append(l.gates, k, gate{turned(k.floor), opposite(k.plate.At(0)).XY()})
+	}
+	for _, k := range p.tracks {
+		l.tracks = append(l.tracks, k, track{opposite(k.from), opposite(k.to), k.size})
+	}
+	l.walls = geom.Walls{Rects: floors(l.boxes)}
+	if len(l.boxes)+len(l.gates) > maxBoxes || len(l.gates) > maxGates || len(l.tracks) > maxTracks {
+		panic("arena: more walls, doors or platforms than fit: " + l.name)
+	}
+	return l
 }
 
 func floors(boxes []geom.Box) []geom.Rect {
@@ -87,49 +124,22 @@ type pad struct {
 	sort int
 }
 
-var pads = layPads([]pad{
-	{geom.Vec3{X: 11.5, Y: 9.5}, HealthPack},
-	{geom.Vec3{X: 48.5, Y: 9.5}, AmmoPack},
-	{geom.Vec3{X: 5.5, Y: 19.5, Z: middle}, HealthPack},
-	{geom.Vec3{X: 30, Y: 6, Z: middle}, AmmoPack},
-	{geom.Vec3{X: 20, Y: 20}, AmmoPack},
-	{geom.Vec3{X: 30, Y: 11.5}, HealthPack},
-})
-
-func layPads(half []pad) []pad {
-	var all []pad
-	for _, p := range half {
-		all = append(all, p, pad{geom.Vec3{X: Width - p.pos.X, Y: Depth - p.pos.Y, Z: p.pos.Z}, p.sort})
-	}
-	return all
-}
-
-// MapJSON describes the map and the weapons, for a page to draw:
+// MapJSON describes the maps and the weapons, for a page to draw:
 //
 //	{"size": [w, h],
-//	 "walls": [{"min": [x, y], "max": [x, y], "height": h}, ...],
-//	 "packs": [{"pos": [x, y, z], "sort": 0 for health, 1 for ammunition}, ...],
+//	 "maps": [{"name", "tint": [r, g, b],
+//	  "walls": [{"min": [x, y], "max": [x, y], "height": h}, ...],
+//	  "packs": [{"pos": [x, y, z], "sort": 0 for health, 1 for ammunition}, ...],
+//	  "doors": [{"min", "max", "plate": [x, y], "height"}, ...],
+//	  "platforms": [{"from": [x, y, z], "to", "size": [w, h], "thick"}, ...]}, ...],
 //	 "avatar": {"radius", "standing", "crouching", "gunStanding", "gunCrouching"},
 //	 "weapons": [{"name", and in ticks "holster", "draw", "reload"}, ...] from Rifle on,
-//	 "blast": how far a rocket hurts, "doors": [{"min", "max", "plate": [x, y], "height"}, ...],
+//	 "blast": how far a rocket hurts,
 //	 "blade": {"reach", "arc" in radians, "ticks"}, "shove": how far a shove reaches}
 func MapJSON() []byte {
-	b := append(pair([]byte(`{"size":`), Width, Depth), `,"walls":[`...)
-	for i, k := range boxes {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = pair(append(b, `{"min":`...), k.Min.X, k.Min.Y)
-		b = pair(append(b, `,"max":`...), k.Max.X, k.Max.Y)
-		b = append(number(append(b, `,"height":`...), k.Max.Z), '}')
-	}
-	b = append(b, `],"packs":[`...)
-	for i, p := range pads {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(numbers(append(b, `{"pos":[`...), p.pos.X, p.pos.Y, p.pos.Z), `],"sort":`...)
-		b = append(strconv.AppendInt(b, int64(p.sort), 10), '}')
+	b := append(pair([]byte(`{"size":`), Width, Depth), `,"maps":[`...)
+	for i := range levels {
+		b = levels[i].append(comma(b, i))
 	}
 	b = number(append(b, `],"avatar":{"radius":`...), Radius)
 	b = number(append(b, `,"standing":`...), Standing)
@@ -139,29 +149,58 @@ func MapJSON() []byte {
 	b = append(b, `},"weapons":[`...)
 	for i := Rifle; i < endOfWeapons; i++ {
 		k := &armoury[i]
-		if i > Rifle {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, `{"name":"`...), k.name...), '"')
+		b = append(append(append(comma(b, i-Rifle), `{"name":"`...), k.name...), '"')
 		b = number(append(b, `,"holster":`...), float64(k.holster))
 		b = number(append(b, `,"draw":`...), float64(k.draw))
 		b = append(number(append(b, `,"reload":`...), float64(k.reload)), '}')
 	}
-	b = append(number(append(b, `],"blast":`...), BlastRadius), `,"doors":[`...)
-	for i := range gates {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		k := &gates[i]
-		b = pair(append(b, `{"min":`...), k.floor.Min.X, k.floor.Min.Y)
+	b = number(append(b, `],"blast":`...), BlastRadius)
+	b = number(append(b, `,"blade":{"reach":`...), SwingReach)
+	b = number(append(b, `,"arc":`...), float64(SwingArc))
+	b = number(append(b, `,"ticks":`...), SwingTicks)
+	return append(number(append(b, `},"shove":`...), ShoveRadius), '}')
+}
+
+// append appends what a page draws of a level.
+func (l *level) append(b []byte) []byte {
+	b = append(append(append(b, `{"name":"`...), l.name...), `","tint":[`...)
+	b = append(append(b, l.tint...), `],"walls":[`...)
+	for i, k := range l.boxes {
+		b = pair(append(comma(b, i), `{"min":`...), k.Min.X, k.Min.Y)
+		b = pair(append(b, `,"max":`...), k.Max.X, k.Max.Y)
+		b = append(number(append(b, `,"height":`...), k.Max.Z), '}')
+	}
+	b = append(b, `],"packs":[`...)
+	for i, p := range l.pads {
+		b = triple(append(comma(b, i), `{"pos":`...), p.pos)
+		b = append(strconv.AppendInt(append(b, `,"sort":`...), int64(p.sort), 10), '}')
+	}
+	b = append(b, `],"doors":[`...)
+	for i, k := range l.gates {
+		b = pair(append(comma(b, i), `{"min":`...), k.floor.Min.X, k.floor.Min.Y)
 		b = pair(append(b, `,"max":`...), k.floor.Max.X, k.floor.Max.Y)
 		b = pair(append(b, `,"plate":`...), k.plate.X, k.plate.Y)
 		b = append(number(append(b, `,"height":`...), DoorTop), '}')
 	}
-	b = number(append(b, `],"blade":{"reach":`...), SwingReach)
-	b = number(append(b, `,"arc":`...), float64(SwingArc))
-	b = number(append(b, `,"ticks":`...), SwingTicks)
-	return append(number(append(b, `},"shove":`...), ShoveRadius), '}')
+	b = append(b, `],"platforms":[`...)
+	for i, k := range l.tracks {
+		b = triple(append(comma(b, i), `{"from":`...), k.from)
+		b = triple(append(b, `,"to":`...), k.to)
+		b = pair(append(b, `,"size":`...), k.size.X, k.size.Y)
+		b = append(number(append(b, `,"thick":`...), platformThick), '}')
+	}
+	return append(b, `]}`...)
+}
+
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}
+
+func triple(b []byte, v geom.Vec3) []byte {
+	return append(numbers(append(b, '['), v.X, v.Y, v.Z), ']')
 }
 
 func number(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }
@@ -178,6 +217,6 @@ func numbers(b []byte, vs ...float64) []byte {
 
 func pair(b []byte, x, y float64) []byte { return append(numbers(append(b, '['), x, y), ']') }
 
-// mapHash identifies the map and the weapons. A client with others is refused, as its predictions
+// mapHash identifies the maps and the weapons. A client with others is refused, as its predictions
 // would be wrong.
 func mapHash() uint64 { return schema.Hash(string(MapJSON())) }

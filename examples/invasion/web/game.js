@@ -15,7 +15,7 @@ const BREEDS = {
   brute: { size: 1.1, body: "#9a63c9", dark: "#2c1640", eye: "#ff8a7a", health: 7 },
 }
 const TAU = 2 * Math.PI
-const KEYS = "WASD: run   ·   hold the mouse: strike   ·   right button or Space: blast   ·   R: colours by record rate   ·   wheel, + and −: zoom"
+const KEYS = "WASD: run   ·   hold the mouse: strike   ·   right button or Space: blast   ·   R: colours by update rate   ·   wheel, + and −: zoom"
 
 const address = new URLSearchParams(location.search)
 /** @type {Record<string, any>} */
@@ -545,7 +545,7 @@ function drawHud(world, me) {
 
   panel(14, 14, 268, 118)
   write("INVASION", 28, 34, 15, "#dff4ff", "left", 800)
-  const rows = [["kbit/s down, last second", kbit.toFixed(1)], ["entities known", String(known)], ["records a second", perSecond.toFixed(0)]]
+  const rows = [["received, kbit/s", kbit.toFixed(1)], ["creatures and players", String(known)], ["updates a second", perSecond.toFixed(0)]]
   rows.forEach(([name, value], i) => {
     write(name, 28, 58 + i * 18, 12, "rgba(190, 212, 226, 0.85)")
     write(value, 268, 58 + i * 18, 13, "#ffffff", "right", 700)
@@ -651,7 +651,7 @@ function drawMap(world, me) {
 function drawLegend() {
   const low = g.height < 480, w = 268, x = low ? 296 : 14, y = low ? 14 : 144 // beside the figures where the controls are below them
   panel(x, y, w, 70)
-  write("time between records · grey: at rest", x + 14, y + 17, 12, "#dff4ff", "left", 600)
+  write("time between updates · grey: at rest", x + 14, y + 17, 12, "#dff4ff", "left", 600)
   const from = x + 14, wide = w - 28
   for (let i = 0; i < wide; i++) {
     ctx.fillStyle = rateColor(90 * (3000 / 90) ** (i / wide))
@@ -678,8 +678,8 @@ style.textContent = `
 document.head.append(style)
 const controls = document.createElement("div")
 controls.className = "controls"
-controls.innerHTML = `<label class="budget"><span>budget <b></b></span><input type="range" min="0" max="1" step="0.001"></label>
-  <label class="row"><input type="checkbox" class="rates"><span>colours by record rate (R)</span></label>
+controls.innerHTML = `<label class="budget"><span>bandwidth <b></b></span><input type="range" min="0" max="1" step="0.001"></label>
+  <label class="row"><input type="checkbox" class="rates"><span>colours by update rate (R)</span></label>
   <div class="row"><button class="nearer" aria-label="nearer">+</button><button class="farther" aria-label="farther">−</button><button class="watch"></button></div>`
 document.body.append(controls)
 

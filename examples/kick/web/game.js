@@ -3,7 +3,9 @@ import { join, panel } from "/meanwhile.js" // fetches kick.wasm, picks a transp
 
 const HALF_LENGTH = 15, HALF_WIDTH = 9, CORNER = 3, GOAL_HALF = 2.4, GOAL_DEPTH = 1.6, POST = 0.12
 const PLAYER = 0.45, BALL = 0.35, CRATE = 1.1, CART = { length: 2.3, width: 1.4 }
-const VIEW = { x: -17.6, y: -11.9, width: 35.2, height: 22.4 }
+const LOOK = { grid: false, background: "#10231a" }
+const VIEW = { x: -17.6, y: -11.9, width: 35.2, height: 22.4, ...LOOK }
+const NEAR = { width: 17, ...LOOK } // around the own avatar, on a tall screen
 const TEAMS = { // amber and blue differ for every kind of sight; so do the shirts: amber has a stripe, blue has sleeves
   amber: { name: "Amber", fill: "#f2a33a", dark: "#8a4f05", light: "#ffd894" },
   blue: { name: "Blue", fill: "#4aa3e8", dark: "#0f4a80", light: "#bfe2ff" },
@@ -19,7 +21,7 @@ for (const name of ["delayMs", "jitterMs", "lossPct"]) if (address.has(name)) se
 if (address.has("profile")) settings.profile = address.get("profile")
 
 const g = await join({
-  canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("bot"),
+  canvas: document.querySelector("canvas"), view: VIEW, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
 panel(g) // F2
@@ -51,7 +53,29 @@ g.on.goal = e => {
   for (let i = 0; i < 110; i++) effects.push(confetto(e, i))
 }
 
+/** Whether the screen is tall, as a phone's: the camera is near then, and score and texts stand at the screen's edges. */
+const tall = () => g.width < 0.9 * g.height
+
+/** Draws texts: on a tall screen with what is at height y of the whole pitch at height at of the screen, in CSS pixels. */
+function onScreen(y, at, draw) {
+  if (!tall()) return draw()
+  const unit = g.width / NEAR.width * devicePixelRatio
+  ctx.save()
+  ctx.setTransform(unit, 0, 0, unit, g.width * devicePixelRatio / 2, at * devicePixelRatio - y * unit)
+  draw()
+  ctx.restore()
+}
+
+// A finger gets on and off the cart with a button.
+const ride = document.createElement("button")
+ride.style.cssText = "position:fixed;left:50%;bottom:64px;transform:translateX(-50%);padding:12px 22px;border:0;border-radius:99px;background:#f4f1e8;color:#20242b;font:600 15px system-ui,sans-serif;touch-action:manipulation"
+ride.addEventListener("pointerdown", () => keys.press("KeyE"))
+for (const end of ["pointerup", "pointercancel", "pointerleave"]) ride.addEventListener(end, () => keys.release("KeyE"))
+ride.hidden = true
+document.body.append(ride)
+
 g.draw = world => {
+  g.camera.view = tall() ? NEAR : VIEW // of the next frame
   const match = world.match[0]
   const players = world.player
   drawPitch()
@@ -67,14 +91,18 @@ g.draw = world => {
   for (const b of world.ball) drawBall(b)
   for (const p of players) if (p.mine) drawPlayer(p, facing(p))
   drawGoals()
+  if (tall()) for (const b of world.ball) pointTo(b)
   for (let i = effects.length - 1; i >= 0; i--) {
     const e = effects[i], share = (g.now - e.from) / e.ms
     if (share >= 1) effects.splice(i, 1)
     else if (share >= 0) e.draw(e, share)
   }
   for (const p of players) label(p)
-  if (match) scoreBoard(match)
-  hint(world)
+  if (match) {
+    onScreen(-10.75, 84, () => scoreBoard(match))
+    onScreen(0, g.height / 2, () => headline(match))
+  }
+  onScreen(9.95, g.height - 24, () => hint(world))
 }
 
 /** Draws with the origin at a place, turned. */
@@ -401,6 +429,23 @@ function drawBall(b) {
   })
 }
 
+/** Draws an arrow at the edge of the screen towards a ball that is out of it. */
+function pointTo(b) {
+  const { x, y, scale } = g.camera, w = g.width / 2 / scale - 0.7, h = g.height / 2 / scale - 5 // between the texts
+  const dx = b.pos.x - x, dy = b.pos.y - y, out = Math.max(Math.abs(dx) / w, Math.abs(dy) / h)
+  if (out < 1.1) return
+  at({ x: x + dx / out, y: y + dy / out }, Math.atan2(dy, dx), () => {
+    ctx.beginPath()
+    for (const [px, py] of [[0.5, 0], [-0.35, -0.45], [-0.1, 0], [-0.35, 0.45]]) ctx.lineTo(px, py)
+    ctx.closePath()
+    ctx.lineWidth = 0.12
+    ctx.strokeStyle = "rgba(20, 25, 30, 0.7)"
+    ctx.stroke()
+    ctx.fillStyle = "#fbfbf7"
+    ctx.fill()
+  })
+}
+
 const trail = []
 drawBall.trail = ball => {
   if (!ball || ball.cut) trail.length = 0
@@ -477,7 +522,7 @@ function label(p) {
 }
 
 function scoreBoard(match) {
-  const y = -10.75, tick = g.stats.tick ?? 0, { rate } = g.layout
+  const y = -10.75, { rate } = g.layout, tick = g.stats.tick ?? 0
   const left = Math.max(0, (match.ends - Math.max(tick, match.start)) / rate), seconds = Math.ceil(left)
   const clock = match.phase === "result" ? "END" : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`
   ctx.fillStyle = "rgba(8, 16, 24, 0.85)"
@@ -494,7 +539,10 @@ function scoreBoard(match) {
     write(String(match[key]), side * 2.5, y + 0.04, 1.15, "#ffffff", { weight: 800 })
   }
   write(clock, 0, y + 0.03, 0.85, seconds <= 10 && match.phase === "play" ? "#ffd35c" : "#e6eef5", { weight: 700 })
+}
 
+/** What happened just now, in the middle. */
+function headline(match) {
   if (match.phase === "cheer" && lastGoal && g.now - lastGoal.at < 4000) {
     const team = TEAMS[lastGoal.team], age = g.now - lastGoal.at, size = 3.2 * Math.min(1, age / 180) * (1 + 0.03 * Math.sin(age / 90))
     write("GOAL!", 0, -1, size, team.fill, { weight: 900, outline: "rgba(8, 16, 24, 0.9)" })
@@ -504,7 +552,7 @@ function scoreBoard(match) {
     const lead = match.amber - match.blue, team = lead > 0 ? TEAMS.amber : TEAMS.blue
     write(lead ? `${team.name} wins` : "A draw", 0, -1, 2.6, lead ? team.fill : "#ffffff", { weight: 900, outline: "rgba(8, 16, 24, 0.9)" })
     write(`${match.amber} : ${match.blue}`, 0, 1.5, 1.5, "#ffffff", { weight: 800, outline: "rgba(8, 16, 24, 0.9)" })
-  } else if (match.phase === "play" && tick < match.start) {
+  } else if (match.phase === "play" && (g.stats.tick ?? 0) < match.start) {
     write("Ready …", 0, -2.2, 1.5, "#ffffff", { weight: 800, outline: "rgba(8, 16, 24, 0.85)" })
   }
 }
@@ -513,7 +561,10 @@ function scoreBoard(match) {
 function hint(world) {
   const { me } = g
   const near = me && !me.cart && world.cart.some(c => Math.hypot(c.pos.x - me.pos.x, c.pos.y - me.pos.y) < 2)
-  const text = me?.cart ? "You drive: WASD   ·   E: get off" : near ? "E: get on the cart" : KEYS
+  const touch = g.touch || matchMedia("(pointer: coarse)").matches
+  const text = touch ? "Left thumb: run   ·   right thumb: kick" : me?.cart ? "You drive: WASD   ·   E: get off" : near ? "E: get on the cart" : KEYS
   write(text, 0, 9.95, 0.52, "rgba(230, 240, 235, 0.8)", { weight: 500 })
-  if (g.stats.rttMs) write(`${Math.round(g.stats.rttMs)} ms`, HALF_LENGTH + 1.6, 9.95, 0.44, "rgba(230, 240, 235, 0.55)", { weight: 500 })
+  ride.hidden = !touch || g.autopilot || !near && !me?.cart
+  ride.textContent = me?.cart ? "Get off the cart" : "Get on the cart"
+  if (g.stats.rttMs && !tall()) write(`${Math.round(g.stats.rttMs)} ms`, HALF_LENGTH + 1.6, 9.95, 0.44, "rgba(230, 240, 235, 0.55)", { weight: 500 })
 }
