@@ -39,7 +39,9 @@ if asked for, is meanwhile with clients that send at most 30 packets with comman
 		profiles: netsim.Profiles(),
 		policies: []string{ours},
 		asked:    []string{halfUp},
-		run:      runArena,
+		first: firstLook{metrics: "view_error_p95_cm view_age_ms hitches_per_min jolts_per_min agreement down_kbps " +
+			"up_kbps"},
+		run: runArena,
 	}
 	hundredExperiment = &experiment{
 		name:  "hundred",

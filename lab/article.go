@@ -92,6 +92,9 @@ func runArticle(r *run) error {
 		}
 		intervals := o.intervals(p.Name, passUpdates)
 		intervals.file = "intervals"
+		intervals.answers = answers{ryzomArticle, "7, measured and predicted intervals"}
+		intervals.caption = "Where the predicted interval is below the measured one, movement would stop. The article " +
+			"predicts from past intervals; here the server, which chooses them, announces the longest."
 		r.figures = append(r.figures, path, twins, pass.urgencies(), pass.rates(span), windowFigure(), intervals)
 	}
 	return nil
@@ -287,6 +290,11 @@ func (p *pass) urgencies() figure {
 		x:     "seconds",
 		y:     "times the usual",
 		marks: []mark{{"records are sent at", 1}},
+
+		answers: answers{ryzomArticle, "4, priority of watched things over time"},
+		caption: "A sawtooth: waiting makes a record more urgent, the faster the nearer its thing is, and sending it makes " +
+			"that fall. At the beginning everything wants to be sent for the first time, and in the middle the player is " +
+			"among many. The article draws it upside down.",
 	}
 	for _, t := range p.watched() {
 		f.lines = append(f.lines, line{name: t.name(), at: t.at})
@@ -334,7 +342,9 @@ func (p *pass) bands(span time.Duration) []*band {
 // rates is figure 5.
 func (p *pass) rates(span time.Duration) figure {
 	f := figure{file: "article-rates", title: "Records a second, by place beside the player, " + p.profile, x: "m", y: "m",
-		lines: []line{{name: "the player", at: []xy{{0, 0}}, points: true}}}
+		lines:   []line{{name: "the player", at: []xy{{0, 0}}, points: true}},
+		answers: answers{ryzomArticle, "5, rates of updates around the viewer"},
+		caption: "Each point is a walker, 249 of them through 13 kbit/s: the nearer, the more records a second."}
 	for _, b := range p.bands(span) {
 		f.lines = append(f.lines, line{name: b.name, at: b.at, points: true})
 	}
@@ -366,6 +376,10 @@ func windowFigure() figure {
 		title: "Where things are, and what travels of it: 16 bits of 16 mm",
 		x:     "m",
 		y:     "m, modulo 1049 m",
+
+		answers: answers{ryzomArticle, "6, the window of positions around the viewer"},
+		caption: "16 bits say where something is up to 524 m from the viewer, across every wrap. A, B and C are the " +
+			"article's example.",
 	}
 	within, all := line{name: "within the window"}, line{name: "beyond it"}
 	const step = 1 << 8

@@ -27,6 +27,7 @@ wrong what each client holds is: <b>oracle</b> goes by error over distance, time
 error times ticks waited. Only the order of records differs, and that none but ours announces the next one.`,
 	takes:    byPolicy,
 	policies: append([]string{ours, "unannounced"}, orderNames()...),
+	first:    firstLook{metrics: "records_per_s held_10m_cm held_30m_cm held_all_cm drawn_30m_cm known_share"},
 	run:      runBudget,
 }
 

@@ -11,9 +11,8 @@ import (
 )
 
 var changeExperiment = &experiment{
-	name: "change",
-	about: "the path becomes another, as from a train to Wi-Fi: how soon playout delay and lead are those of the new " +
-		"one, and the hitches on the way",
+	name:  "change",
+	about: "the path becomes another, as from a train to Wi-Fi: how soon delay and lead are right, and the hitches",
 	notes: `The paths of a row follow each other, the first for two minutes, each later one for one. Everything is measured
 at the last change, as the mean of all seeds, with 20 snapshots and 60 packets of commands a second, as in the
 experiments playout and input. <b>delay_steady</b> and <b>lead_steady</b> are the means from the sixtieth second on of
@@ -31,6 +30,7 @@ least time that any packet takes on the path of that moment. --profile A:B, or A
 		"evdo:fiber"),
 	policies: []string{ours},
 	rates:    []int{20},
+	first:    firstLook{metrics: "delay_steady_ms delay_after_s hitches lead_steady_ms lead_after_s starved_s"},
 	run:      runChange,
 }
 

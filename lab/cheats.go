@@ -18,7 +18,7 @@ import (
 
 var cheatsExperiment = &experiment{
 	name:  "cheats",
-	about: "clients that cheat with the time of their commands: movement gained, jumps, time in which nobody can hit them",
+	about: "clients that cheat with the time of commands: movement gained, jumps, time in which nobody can hit them",
 	notes: `A real client runs straight on at 6 m/s and cheats with when and for which ticks it sends commands; another
 one, which is honest and on a path like a LAN, draws it and shoots at it ten times a second. Games run commands at
 their tick or never (<b>timed</b>) or each once and in order (<b>queued</b>). <b>gained_ticks_per_min</b> is how much
@@ -30,6 +30,7 @@ the second of two commands for them. <b>size_ms</b> is how long the cheat says n
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.LAN, netsim.Ocean},
 	policies: []string{ours},
+	first:    firstLook{metrics: "gained_ticks_per_min jump_cm seen_jump_cm untouchable_ms"},
 	run:      runCheats,
 }
 

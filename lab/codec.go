@@ -37,6 +37,7 @@ baseline, a direction in our precision, and four bytes for object, length, mask 
 the 16-byte message of the article on interpolation: two coordinates and no direction.`,
 	takes:    byPolicy | byMotion,
 	policies: []string{ours, "plain", "mirror", "ryzom", "article", "float32"},
+	first:    firstLook{params: Values{{"ack_age_ticks", 3}}, metrics: "bits_per_record entropy_bits body_bits slot_bits"},
 	run:      runCodec,
 }
 

@@ -15,9 +15,8 @@ import (
 )
 
 var deadreckonExperiment = &experiment{
-	name: "deadreckon",
-	about: "dead reckoning beside snapshots, drawn between records or carried on to the present: records, " +
-		"bits and errors by kind of movement",
+	name:  "deadreckon",
+	about: "dead reckoning beside snapshots, in the past or at the present: records, bits and errors by movement",
 	notes: `Ten things move for a while; a real server sends them at 20 Hz at most to a real client. <b>interpolate</b>
 draws between received places, as what can be hit is drawn. <b>carry</b> sends the same records and draws them carried
 on to the present (game.Extrapolated). <b>reckon-10</b> and <b>reckon-50</b> send place and velocity when the
@@ -29,6 +28,7 @@ moment is. A <b>jolt</b> is a frame whose step differs by more than 5 cm from th
 a <b>kink</b> one whose step differs by more than 5 cm from the step before.`,
 	takes:    byProfile | byTrace,
 	profiles: []netsim.Profile{netsim.HotelWiFi},
+	first:    firstLook{metrics: "records_per_s bits_per_s err_p95_cm jolts_per_min kinks_per_min"},
 	run:      runDeadreckon,
 }
 
@@ -275,6 +275,8 @@ func reckonFigure(p netsim.Profile, seed uint64) (figure, error) {
 		title: "A vehicle and its dead reckoned copy, " + p.Name + ", seen from above", x: "m", y: "m",
 		lines: []line{{name: "where it is", at: g.truth}, {name: "where it is drawn", at: g.shown},
 			{name: "what was sent", at: g.sent, points: true}},
+		file: "deadreckon-path", answers: answers{ryzomArticle, "1, dead reckoning"},
+		caption: "A record is sent where the copy would be more than 50 cm off; it then bends back to where the vehicle is.",
 	}, err
 }
 
@@ -290,7 +292,10 @@ type (
 // twinsFigure draws two players who start to run at once, as one of them sees it: the own avatar,
 // the other between its records, and the other carried on to the present.
 func twinsFigure(p netsim.Profile, seed uint64) (f figure, err error) {
-	f = figure{title: "Two players run off together, as one of them sees it, " + p.Name, x: "seconds", y: "m run"}
+	f = figure{title: "Two players run off together, as one of them sees it, " + p.Name, x: "seconds", y: "m run",
+		file: "deadreckon-twins", answers: answers{ryzomArticle, "3, the delay of others"},
+		caption: "Both start at once. Drawn between its records, the other is always behind; carried on to the present, it " +
+			"is beside, but for its first and last steps."}
 	for _, option := range []game.KindOption{game.Playout, game.ExtrapolatedBeyond(0.1)} {
 		runners := game.NewKind[twin]("runner", option)
 		def := game.Definition[twinCommand]{

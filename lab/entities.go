@@ -20,9 +20,8 @@ import (
 )
 
 var entitiesExperiment = &experiment{
-	name: "entities",
-	about: "how late each of 200 that stop and go is drawn when the budget suffices for a few of them at a time, " +
-		"beside what others do",
+	name:  "entities",
+	about: "how late each of 200 that stop and go is drawn when the budget suffices for a few of them at a time",
 	notes: `One player stands among 200 walkers. They move for five seconds and rest for three on average, at
 distances from 5 to 100 m, equally many for each factor of distance. A real server sends 20 packets a second, each
 with room for updates_per_tick of them on average; a real client receives them. <b>meanwhile</b> is drawn as
@@ -43,7 +42,9 @@ and jumps included; <b>speed_variance</b> is the variance of that speed.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
 	policies: []string{ours, "global", "global-2", "ryzom", "ryzom-rest", "q95", "price"},
-	run:      runEntities,
+	first: firstLook{profile: "mean", metrics: "mean_delay_ms hitches_per_entity_min near_delay_ms " +
+		"far_delay_ms records_per_s"},
+	run: runEntities,
 }
 
 func mustProfile(name string) netsim.Profile {
@@ -614,6 +615,7 @@ func (o *onlooker) intervals(profile string, updates int) figure {
 		title: fmt.Sprintf("Interval between records, measured and announced, %s, %d records a tick", profile,
 			updates),
 		x: "seconds", y: "ms", dots: true,
+		caption: "What the server announced, and when the next record came: above it, the thing would stop.",
 	}
 	for _, at := range []float64{6, 25, 90} {
 		var best *crowdEntity

@@ -16,9 +16,8 @@ import (
 )
 
 var extrapolateExperiment = &experiment{
-	name: "extrapolate",
-	about: "what extrapolating beyond the newest record wins and costs: error, jolts and kinks beside interpolation, " +
-		"on a runner who turns at any time",
+	name:  "extrapolate",
+	about: "what extrapolating beyond the newest record wins and costs on a runner who turns at any time",
 	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then. Snapshots give
 its place 20 times a second. <b>interpolate</b> stays at the newest place when nothing newer is there.
 <b>extrapolate</b> goes on from the last two places for 100 ms at most. <b>blend</b> does the same, but works off
@@ -33,6 +32,7 @@ the share of frames that lie not between two received places while the runner mo
 straight line would hide what extrapolation costs. Kinds that can be hit are never extrapolated.`,
 	takes:    byProfile | byTrace,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE},
+	first:    firstLook{metrics: "mean_delay_ms error_now_p95_cm view_error_p95_cm jolts_per_min"},
 	run:      runExtrapolate,
 }
 
@@ -226,10 +226,21 @@ func runExtrapolate(r *run) error {
 		}
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("How far a runner is drawn from where it is, %s, 20 Hz", p.Name),
-			x:     "seconds", y: "cm (300 clipped)", lines: lines, clip: 300,
+			x:     "seconds", y: "cm (300 clipped)", lines: lines, clip: 300, file: extrapolateFile(p),
+			answers: answers{bernierArticle, "extrapolation beside interpolation"},
+			caption: "How far from where the runner is now. Extrapolating is nearer while he runs on; at each turn it goes on " +
+				"where he no longer goes, and comes back.",
 		})
 	}
 	return nil
+}
+
+// extrapolateFile names the figure that a page shows.
+func extrapolateFile(p netsim.Profile) string {
+	if p.Name == netsim.HotelWiFi.Name {
+		return "extrapolate"
+	}
+	return ""
 }
 
 // watchRunner lets a real client watch the runner.

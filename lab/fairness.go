@@ -8,9 +8,8 @@ import (
 )
 
 var fairnessExperiment = &experiment{
-	name: "fairness",
-	about: "what lag compensation costs whoever is shot at: time behind cover, peeker's advantage, with and without " +
-		"caps",
+	name:  "fairness",
+	about: "what lag compensation costs its victims: time behind cover, peeker's advantage, with and without caps",
 	notes: `Two players duel round a corner; the round trip of the one who shoots, of the one who runs, or of the one who
 holds the corner varies.
 picture_age_ms: how old the judged picture is.
@@ -19,6 +18,7 @@ same on that player's own screen.
 peeker_advantage_ms: how much earlier whoever comes round the corner sees the other one.
 docs/tuning/rewind-cap.md says how to choose a cap.`,
 	policies: []string{ours},
+	first:    firstLook{metrics: "honoured behind_share behind_max_ms peeker_advantage_ms"},
 	run:      runFairness,
 }
 
@@ -117,10 +117,14 @@ func positive(v []float64) float64 {
 func fairnessFigures(cases []duel) []figure {
 	cover := figure{file: "fairness-cover",
 		title: "Longest time behind cover when a hit is decided (the runner's round trip is 50 ms)",
-		x:     "round trip of the shooter in ms", y: "ms", dots: true}
+		x:     "round trip of the shooter in ms", y: "ms", dots: true,
+		answers: answers{bernierArticle, "shot behind cover"},
+		caption: "The slower the shooter's path, the longer its victim is behind the wall already, in the server's world. " +
+			"A cap bounds that, for shots that slow players then miss."}
 	peek := figure{file: "fairness-peek",
 		title: "By how much earlier than the holder of a place its visitor can shoot",
-		x:     "round trip of who varies, in ms; the other has 50 ms", y: "ms", dots: true}
+		x:     "round trip of who varies, in ms; the other has 50 ms", y: "ms", dots: true,
+		caption: "Peeker's advantage: who comes round the corner sees the other one earlier."}
 	lines := map[string]*line{}
 	var order []string
 	add := func(name string, x int, y float64) {

@@ -18,6 +18,8 @@ import (
 // A figure is a drawing of lines or of points.
 type figure struct {
 	title, x, y string
+	caption     string // what is seen
+	answers     answers
 	file        string // its name without .svg, for a page; "": it has none
 	lines       []line
 	dots        bool    // points with lines between them
@@ -25,6 +27,23 @@ type figure struct {
 	log         bool    // y by powers of ten
 	marks       []mark
 }
+
+// answers names the figure of one of the articles behind this project that a figure stands for.
+type answers struct {
+	article string // "": of none
+	figure  string
+}
+
+// The articles, in the order of the report.
+const (
+	lobbyArticle      = "Snapshot interpolation for a lobby of 255 (2025)"
+	predictionArticle = "Client-side prediction of rigid bodies (2022)"
+	bernierArticle    = "Latency compensating methods (Yahn W. Bernier, 2001)"
+	clockArticle      = "A network clock for multiplayer games (2024)"
+	ryzomArticle      = "Propagation of visual entity properties under bandwidth constraints (Olivier Cado, 2007)"
+)
+
+var articles = []string{lobbyArticle, predictionArticle, bernierArticle, clockArticle, ryzomArticle}
 
 type line struct {
 	name   string
@@ -91,10 +110,21 @@ var palette = []color.RGBA{
 	{70, 70, 160, 255}, {190, 190, 60, 255}, {60, 160, 160, 255}, {0, 0, 0, 255},
 }
 
+// glyphs are the shapes of points, in the order of the palette, for those who do not see its colours.
+var glyphs = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.RingGlyph{},
+	draw.CrossGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{}}
+
 // An entry is one name of the legend and what it looks like.
 type entry struct {
-	name  string
-	thumb plot.Thumbnailer
+	name   string
+	thumbs []plot.Thumbnailer
+}
+
+// A look is how a line is drawn.
+type look struct {
+	color color.Color
+	width vg.Length
+	glyph draw.GlyphDrawer
 }
 
 // svg draws the figure.
@@ -112,7 +142,7 @@ func (f figure) svg() ([]byte, error) {
 		p.Y.Min = 0 // a length is compared from its beginning
 	}
 	for _, e := range legend {
-		p.Legend.Add(e.name, e.thumb)
+		p.Legend.Add(e.name, e.thumbs...)
 	}
 	for _, m := range f.marks {
 		if f.log {
@@ -157,19 +187,20 @@ func (f figure) addLines(p *plot.Plot) ([]entry, error) {
 	var legend []entry
 	others := 0
 	for _, l := range order {
-		c, width := palette[0], vg.Points(2)
+		how := look{palette[0], vg.Points(2), glyphs[0]}
 		if l.name != ours {
 			if !l.dashed {
 				others++
 			}
-			c, width = palette[1+max(others-1, 0)%(len(palette)-1)], vg.Points(1)
+			nth := max(others-1, 0)
+			how = look{palette[1+nth%(len(palette)-1)], vg.Points(1), glyphs[1+nth%(len(glyphs)-1)]}
 		}
-		thumb, err := f.addLine(p, l, c, width)
+		thumbs, err := f.addLine(p, l, how)
 		if err != nil {
 			return nil, err
 		}
-		if thumb != nil {
-			legend = append(legend, entry{l.name, thumb})
+		if thumbs != nil {
+			legend = append(legend, entry{l.name, thumbs})
 		}
 	}
 	if n := len(legend); n > 0 && legend[n-1].name == ours {
@@ -178,38 +209,38 @@ func (f figure) addLines(p *plot.Plot) ([]entry, error) {
 	return legend, nil
 }
 
-// addLine draws one line, in pieces where values are missing, and returns its first piece for the
-// legend; nil if it has no values at all.
-func (f figure) addLine(p *plot.Plot, l line, c color.Color, width vg.Length) (first plot.Thumbnailer, err error) {
+// addLine draws one line, in pieces where values are missing, and returns what its first piece looks
+// like for the legend; nil if it has no values at all.
+func (f figure) addLine(p *plot.Plot, l line, how look) (first []plot.Thumbnailer, err error) {
 	for at := 0; at < len(l.at); at++ {
 		var pts plotter.XYs
 		pts, at = f.piece(l, at)
 		if len(pts) == 0 {
 			continue
 		}
-		pl, err := plotter.NewLine(pts)
-		if err != nil {
-			return nil, err
-		}
-		if pl.Color, pl.Width = c, width; l.points {
-			pl.Color = color.Transparent
-		}
-		if l.dashed {
-			pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
-		}
-		p.Add(pl)
-		if first == nil {
-			first = pl
+		var looks []plot.Thumbnailer
+		if !l.points {
+			pl, err := plotter.NewLine(pts)
+			if err != nil {
+				return nil, err
+			}
+			if pl.Color, pl.Width = how.color, how.width; l.dashed {
+				pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
+			}
+			p.Add(pl)
+			looks = append(looks, pl)
 		}
 		if l.points || f.dots && !l.dashed {
 			sc, err := plotter.NewScatter(pts)
 			if err != nil {
 				return nil, err
 			}
-			sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
-			if p.Add(sc); l.points {
-				first = sc
-			}
+			sc.Color, sc.Radius, sc.Shape = how.color, vg.Points(2.5), how.glyph
+			p.Add(sc)
+			looks = append(looks, sc)
+		}
+		if first == nil {
+			first = looks
 		}
 	}
 	return first, nil

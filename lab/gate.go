@@ -49,16 +49,7 @@ func (l limit) applies(r Row) bool {
 	if l.experiment != r.Experiment || l.profile != "" && l.profile != r.Profile || r.Policy != ours {
 		return false
 	}
-	for _, want := range l.params {
-		ok := false
-		for _, have := range r.Params {
-			ok = ok || have.Name == want.Name && have.text() == want.text()
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
+	return r.has(l.params)
 }
 
 // limitsOf returns the limits of full or of quick runs.

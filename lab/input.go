@@ -15,9 +15,8 @@ import (
 )
 
 var inputExperiment = &experiment{
-	name: "input",
-	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside " +
-		"five other rules and an oracle",
+	name:  "input",
+	about: "how far ahead of the server commands are made, and how often one is late, beside five rules and an oracle",
 	notes: `A client makes a command for each tick of 1/60 s, at frames of 1/60 s whose clock drifts. It sends rate_hz
 packets a second, each with all commands that are not acknowledged. The server answers with 20 packets a second
 on the lossy way down: which commands arrived, how early or late new ones were, how many ticks were starved. All
@@ -39,6 +38,7 @@ same price, at the frames of all policies. Rows of profile "mean" are means over
 	policies: inputPolicies(),
 	asked:    []string{allUp, halfUp},
 	rates:    []int{60},
+	first:    firstLook{profile: "mean"},
 	run:      runInput,
 }
 
@@ -522,7 +522,9 @@ func runInput(r *run) error {
 			if r.drawing {
 				r.figures = append(r.figures, figure{
 					title: fmt.Sprintf("Lead of commands over time, %s", p.Name),
-					x:     "seconds", y: "ms above the floor (500 ms clipped)", lines: lines, clip: 500,
+					x:     "seconds", y: "ms above the floor (500 ms clipped)", lines: lines, clip: 500, file: "input-" + p.Name,
+					caption: "How far ahead of the server commands are made, above the path's floor. Less is better only where " +
+						"few commands come too late: the table has both.",
 				})
 			}
 		}

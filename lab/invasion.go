@@ -41,6 +41,7 @@ machine. --rate gives one budget in kbit/s.`,
 	profiles: []netsim.Profile{rtt100},
 	policies: []string{ours},
 	rates:    []int{13, 32, 64},
+	first:    firstLook{metrics: "max_window_bits held_10m_cm held_30m_cm hitches_per_min known_share tick_cpu_ms"},
 	run:      runInvasion,
 }
 

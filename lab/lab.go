@@ -34,7 +34,41 @@ type experiment struct {
 	policies []string
 	asked    []string // more policies, which run only where --policy names them
 	rates    []int
+	first    firstLook
 	run      func(r *run) error
+}
+
+// A firstLook is the part of an experiment's table that people look at first. --json and the report
+// have all of it.
+type firstLook struct {
+	profile string // "": all
+	params  Values // that rows have
+	metrics string // their names, in the order of the table; "": all
+}
+
+// firstRows returns the part of rows to be looked at first: all of them where no row is of it.
+func (e *experiment) firstRows(rows []Row) (first []Row) {
+	for _, r := range rows {
+		if (e.first.profile == "" || e.first.profile == r.Profile) && r.has(e.first.params) {
+			first = append(first, r)
+		}
+	}
+	if len(first) == 0 {
+		first = slices.Clone(rows)
+	}
+	if e.first.metrics == "" {
+		return first
+	}
+	names := strings.Fields(e.first.metrics)
+	for i, r := range first {
+		first[i].Metrics = nil
+		for _, name := range names {
+			if at := slices.IndexFunc(r.Metrics, func(v Value) bool { return v.Name == name }); at >= 0 {
+				first[i].Metrics = append(first[i].Metrics, r.Metrics[at])
+			}
+		}
+	}
+	return first
 }
 
 // flags are those that not every experiment can use; all can use --seed, --quick and --json.
@@ -53,8 +87,10 @@ const (
 )
 
 // experiments are all of them, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, hangExperiment, pathExperiment, inputExperiment, changeExperiment, ticksExperiment,
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, bufferExperiment,
+	extrapolateExperiment, bounceExperiment,
+	outageExperiment, hangExperiment, pathExperiment, inputExperiment, sendrateExperiment, changeExperiment,
+	ticksExperiment,
 	entitiesExperiment,
 	codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
@@ -218,15 +254,35 @@ func main(args []string, stdout io.Writer) error {
 	if c.json {
 		return errors.Join(err, failed)
 	}
-	for _, t := range tables(rows) { // also when something fell short
-		if err := t.write(stdout); err != nil {
-			return err
-		}
-	}
-	if len(rows) > 0 {
-		_, failed = fmt.Fprintf(stdout, "\n%s\n\n%s\n", wrapped(tags.Replace(e.notes)), e.verdict(rows, c.quick))
+	if len(rows) > 0 { // also when something fell short
+		failed = e.print(stdout, rows, c.quick)
 	}
 	return errors.Join(err, failed)
+}
+
+// print writes what a person reads: the table, what its columns are, and a verdict.
+func (e *experiment) print(w io.Writer, rows []Row, quick bool) error {
+	first := e.firstRows(rows)
+	for _, t := range tables(first) {
+		shared := t.share()
+		if err := t.write(w); err != nil {
+			return err
+		}
+		if shared != "" {
+			if _, err := fmt.Fprintf(w, "\n%s\n", wrapped(shared)); err != nil {
+				return err
+			}
+		}
+	}
+	left := ""
+	switch {
+	case len(first) < len(rows):
+		left = fmt.Sprintf("\n%d of %d rows; --json prints all of them, with all columns.\n", len(first), len(rows))
+	case e.first.metrics != "":
+		left = "\n--json prints all columns.\n"
+	}
+	_, err := fmt.Fprintf(w, "%s\n%s\n\n%s\n", left, wrapped(tags.Replace(e.notes)), wrapped(e.verdict(rows, quick)))
+	return err
 }
 
 // wrapped breaks a text into lines that fit a table's width.

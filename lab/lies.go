@@ -37,7 +37,9 @@ path, and is believed as one.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.Ocean},
 	policies: []string{ours},
-	run:      runLies,
+	first: firstLook{params: Values{{"without", "nothing"}},
+		metrics: "gain_ms beyond_ms newer_ms honest_ms clamped refused"},
+	run: runLies,
 }
 
 // What everybody sees, and who shoots at it.

@@ -63,6 +63,10 @@ func alwaysLimits() []limit {
 		most("walls", "", "hidden_states", 0),
 		most("walls", "", "hidden_names", 0),
 
+		// A bouncing ball keeps its peaks, and whoever stops is drawn where it stopped.
+		least("bounce", "", "lowest_peak_cm", 76),
+		most("buffer", "", "stop_error_cm", 0.1),
+
 		// What a player's own hands do shows at once, on every path, and is right by itself.
 		most("predict", "", "clean_mispredictions", 0),
 		most("predict", "", "spawn_latency_ms", 34), // a tick and a frame

@@ -28,6 +28,9 @@ var (
 // pageTables make a table, its head first, from the rows of the command that its comment names. A
 // cell "=" is taken from the page: the command does not print it.
 var pageTables = map[string]func(rows []Row) [][]string{
+	"bounce":            bounceTable,
+	"buffer":            bufferTable,
+	"sendrate":          sendrateTable,
 	"cheats/lan":        func(rows []Row) [][]string { return cheatsTable(rows, "lan") },
 	"cheats/ocean":      func(rows []Row) [][]string { return cheatsTable(rows, "ocean") },
 	"clock/p99":         clockErrors,
@@ -168,11 +171,7 @@ func find(rows []Row, profile, policy string, params ...Value) Row {
 		if profile != "" && r.Profile != profile || policy != "" && r.Policy != policy {
 			continue
 		}
-		if !slices.ContainsFunc(params, func(want Value) bool {
-			return !slices.ContainsFunc(r.Params, func(have Value) bool {
-				return have.Name == want.Name && have.text() == want.text()
-			})
-		}) {
+		if r.has(params) {
 			return r
 		}
 	}
@@ -326,6 +325,44 @@ func extrapolateTable(rows []Row) [][]string {
 			r.cell(" / ", "%.0f", "error_now_p50_cm", "error_now_p95_cm"),
 			r.cell(" / ", "%.1f", "view_error_p95_cm", "view_error_p99_cm"), r.cell("", "%.0f", "jolts_per_min"),
 			r.cell("", "%.0f", "kinks_per_min"), fmt.Sprintf("%.0f", 100*beyond)})
+	}
+	return all
+}
+
+func bounceTable(rows []Row) [][]string {
+	all := [][]string{{"path", "records a second", "policy", "peaks, of 80 cm", "lowest peak", "ground, of 0 cm",
+		"mean error, cm"}}
+	for _, r := range rows {
+		off := "-"
+		if _, ok := r.Metrics.Get("error_mean_cm"); ok {
+			off = r.cell("", "%.1f", "error_mean_cm")
+		}
+		rate, _ := r.Params.Get("rate_hz")
+		all = append(all, []string{r.Profile, fmt.Sprint(rate), name(r.Policy), r.cell("", "%.1f", "peak_cm"),
+			r.cell("", "%.1f", "lowest_peak_cm"), r.cell("", "%.1f", "floor_cm"), off})
+	}
+	return all
+}
+
+func bufferTable(rows []Row) [][]string {
+	all := [][]string{{"path", "policy", "begins after, ms", "behind, ms", "hitches/min", "jumps/min",
+		"stop off by, cm"}}
+	for _, r := range rows {
+		all = append(all, []string{r.Profile, name(r.Policy), r.cell("", "%.0f", "starts_ms"),
+			r.cell("", "%.0f", "behind_ms"), r.cell("", "%.1f", "hitches_per_min"), r.cell("", "%.1f", "jumps_per_min"),
+			r.cell("", "%.1f", "stop_error_cm")})
+	}
+	return all
+}
+
+func sendrateTable(rows []Row) [][]string {
+	all := [][]string{{"fewer", "a second", "lead, ms", "behind, ms", "corrections/min", "ticks starved/min, of 3840",
+		"up, down, kbit/s"}}
+	for _, r := range rows {
+		rate, _ := r.Params.Get("send_hz")
+		all = append(all, []string{r.Params[0].text(), fmt.Sprint(rate), r.cell("", "%.0f", "lead_ms"),
+			r.cell("", "%.0f", "behind_ms"), r.cell("", "%.1f", "corrections_per_min"),
+			r.cell("", "%.0f", "starved_per_min"), r.cell(", ", "%.1f", "up_kbps", "down_kbps")})
 	}
 	return all
 }

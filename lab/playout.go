@@ -31,7 +31,9 @@ tuning.`,
 	profiles: seven,
 	policies: playoutPolicies(),
 	rates:    []int{20, 60, 10},
-	run:      runPlayout,
+	first: firstLook{profile: "mean", metrics: "mean_delay_ms oracle_ms ratio hitches_per_min " +
+		"worst_hitches_per_min warp"},
+	run: runPlayout,
 }
 
 const tunedName = "-tuned"
@@ -245,14 +247,14 @@ func (r *run) delayFigure(profile string, rate int, all []variant, on playedOn) 
 	r.figures = append(r.figures, figure{
 		title: fmt.Sprintf("Playout delay over time, %s, %d Hz", profile, rate),
 		x:     "seconds", y: "ms above the floor", lines: lines, clip: 700,
-		marks: []mark{{"oracle's mean", on.oracle}},
+		caption: "Less is better only where hitches stay rare: the table has both.",
+		marks:   []mark{{"oracle's mean", on.oracle}},
 	})
 }
 
 var tradeoffExperiment = &experiment{
-	name: "tradeoff",
-	about: "playout delay against hitches: each rule over the whole range of its one number, and where it leaves " +
-		"one a minute",
+	name:  "tradeoff",
+	about: "playout delay against hitches, each rule over the range of its one number, and where it leaves one a minute",
 	notes: `Each rule runs on all profiles with one setting, which is then varied over its range. Delays and hitches
 are means over the profiles. The row with <b>tuned</b> 1 is the setting with which the rule leaves one hitch a
 minute, found by halving; where no setting does, it is the one with the fewest. These are the settings of NAME-tuned
@@ -380,8 +382,10 @@ func runTradeoff(r *run) error {
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("Playout delay against hitches, %d Hz, mean over the profiles", rate),
 			x:     "mean delay above the floor, ms", y: "hitches a minute (none: 0.01)", lines: lines, dots: true,
-			log:   true,
+			log: true, file: fmt.Sprintf("tradeoff-%dhz", rate),
 			marks: []mark{{"one a minute", 1}},
+			caption: "Each line is one rule with all settings of its one number. Further to the left and lower is better; " +
+				"rules are compared where their lines cross one hitch a minute.",
 		})
 	}
 	return nil

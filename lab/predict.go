@@ -39,6 +39,7 @@ avatars too, and puts all of it back and runs it again with every packet, as som
 	takes:    byProfile | byPolicy,
 	profiles: predictProfiles(),
 	policies: []string{ours, unpredicted, avatarOnly, wholeScene},
+	first:    firstLook{metrics: "corrections_p99_cm ball_error_p95_cm inside_share own_latency_ms spawn_latency_ms"},
 	run:      runPredict,
 }
 

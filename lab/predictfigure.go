@@ -14,7 +14,8 @@ import (
 // matches of our own policy.
 func correctionFigure(profiles []netsim.Profile, got []kicked) figure {
 	f := figure{title: "Size of the ball's corrections (the remaining states were as predicted)", x: "cm",
-		y: "share of all states of the ball", log: true}
+		y: "share of all states of the ball", log: true, file: "predict-corrections",
+		caption: "How many states moved the predicted ball by more than so much: other people's kicks."}
 	for i := range got {
 		cm := slices.Sorted(slices.Values(got[i].ballMoved))
 		all := float64(len(cm) + got[i].agreed)
@@ -40,7 +41,9 @@ const (
 // pathFigure draws one shot as the server, the shooter and the goalkeeper of the other team have it.
 func pathFigure(seed uint64) (f figure, err error) {
 	f = figure{title: "One shot on the ocean: where the ball is, by the clock on the wall",
-		x: "milliseconds since the press", y: "metres from where it was kicked"}
+		x: "milliseconds since the press", y: "metres from where it was kicked", file: "predict-path",
+		caption: "The ball leaves the shooter's foot with the press. The server has the shot when its command's tick " +
+			"comes, and the goalkeeper's picture joins it."}
 	m, err := newFootball(seed, kickBots, netsim.Ocean, ours)
 	if err != nil {
 		return f, err

@@ -207,7 +207,10 @@ func runSmoothing(r *run) error {
 
 // stepFigure draws the step response of corrections at three frame rates.
 func stepFigure() figure {
-	f := figure{title: "Step response: what is left of a correction by 1 m", x: "milliseconds", y: "cm", dots: true}
+	f := figure{title: "Step response: what is left of a correction by 1 m", x: "milliseconds", y: "cm", dots: true,
+		file: "predict-step", answers: answers{predictionArticle, "smoothing"},
+		caption: "The article keeps 0.9 of the error in each frame: another fading at each frame rate. Ours is the same at " +
+			"all three, and its lines lie on each other."}
 	for _, policy := range []string{ours, perFrame} {
 		for _, fps := range frameRates {
 			name := fmt.Sprintf("%s, %d fps", policy, fps)
@@ -230,7 +233,8 @@ func stepFigure() figure {
 // later.
 func switchFigure() figure {
 	f := figure{title: "A thing at 10 m/s joins the predicted set (200 ms apart), and leaves it after a second",
-		x: "milliseconds", y: "drawn speed / true speed (clipped at 4)", clip: 4}
+		x: "milliseconds", y: "drawn speed / true speed (clipped at 4)", clip: 4, file: "predict-join",
+		caption: "A change of timelines is spread: the thing never steps back, and is never more than 1.6 times as fast."}
 	for _, policy := range []string{ours, classicSmoothing, unsmoothed} {
 		at := []xy{{0, 1}}
 		for i, sign := range []float64{1, -1} {

@@ -53,6 +53,15 @@ func (v Values) Get(name string) (float64, bool) {
 	return 0, false
 }
 
+// has reports whether the row has all of some parameters.
+func (r Row) has(params Values) bool {
+	return !slices.ContainsFunc(params, func(want Value) bool {
+		return !slices.ContainsFunc(r.Params, func(have Value) bool {
+			return have.Name == want.Name && have.text() == want.text()
+		})
+	})
+}
+
 func (v *Values) put(name string, x any) { *v = append(*v, Value{name, x}) }
 
 // digits is how many significant digits of a number are printed.
@@ -207,6 +216,39 @@ func (x Value) short() string {
 	return strconv.FormatFloat(f, 'f', places, 64)
 }
 
+// share removes the parameters that are the same in all rows, the seed among them, and returns them as
+// a sentence; "" if there are none.
+func (t *table) share() string {
+	var shared []string
+	for c := t.keys - 1; c >= 0; c-- {
+		if name := t.columns[c]; name == "profile" || name == "policy" {
+			continue
+		}
+		value := t.rows[0][c]
+		if slices.ContainsFunc(t.rows, func(line []string) bool { return line[c] != value }) {
+			continue
+		}
+		shared = append([]string{t.columns[c] + " " + value}, shared...)
+		t.remove(c)
+	}
+	if shared == nil {
+		return ""
+	}
+	return "All rows: " + strings.Join(shared, ", ") + "."
+}
+
+// remove removes a column.
+func (t *table) remove(c int) {
+	if c < t.keys {
+		t.keys--
+	}
+	t.columns = slices.Delete(t.columns, c, c+1)
+	t.numeric = slices.Delete(t.numeric, c, c+1)
+	for i, line := range t.rows {
+		t.rows[i] = slices.Delete(line, c, c+1)
+	}
+}
+
 // drop removes the columns that are empty in every row.
 func (t *table) drop() {
 	for c := len(t.columns) - 1; c >= 0; c-- {
@@ -214,16 +256,8 @@ func (t *table) drop() {
 		for _, line := range t.rows {
 			empty = empty && line[c] == ""
 		}
-		if !empty {
-			continue
-		}
-		if c < t.keys {
-			t.keys--
-		}
-		t.columns = append(t.columns[:c], t.columns[c+1:]...)
-		t.numeric = append(t.numeric[:c], t.numeric[c+1:]...)
-		for i, line := range t.rows {
-			t.rows[i] = append(line[:c], line[c+1:]...)
+		if empty {
+			t.remove(c)
 		}
 	}
 }

@@ -35,6 +35,7 @@ average over the runs: what is not lost under overload is run in a rush after it
 	profiles: []netsim.Profile{netsim.Fiber},
 	policies: []string{ours, learnsLateness, "catch-up", "ryzom", "nominal-stamps"},
 	rates:    []int{60, 20},
+	first:    firstLook{metrics: "delay_growth_ms hitches_per_min beyond_per_min rush_share ticks_lost"},
 	run:      runTicks,
 }
 
@@ -373,6 +374,7 @@ func runTicks(r *run) error {
 						title: fmt.Sprintf("Delay of what is drawn, %s, load %s, %d ticks a second", p.Name, load,
 							rate),
 						x: "seconds", y: "ms above the floor (600 ms clipped)", lines: lines, clip: 600,
+						caption: "How late others are drawn while the server is loaded so.",
 					})
 				}
 			}

@@ -16,19 +16,21 @@ var weatherExperiment = &experiment{
 words), one to four players on their networks, and one to six faults: cuts in one direction or both, outages, loss,
 delay, reordering, duplicates, old datagrams that come again, damaged ones, a smaller MTU, rates, other networks,
 programs and processes that hang, machines that sleep, clocks that are set or drift by 500 ppm, tabs that hide, a server
-that stops or is slow, connections that end and come back or not, players who leave and come, budgets, bursts of
-creatures, teleports, teams that change every tick, floods of words, and rules that panic. At every tick: no client
+that stops, sleeps or is slow, worlds that go on elsewhere or begin anew, connections that end and come back or not,
+players who leave and come, budgets, bursts of creatures, teleports, teams that change every tick, floods of words, and
+rules that panic. At every tick: no client
 holds a state that differs from the server's history, nothing panics, budgets hold in any second, commands and playout
 time never go back without a reason, words arrive once and in order, events once. Where nothing has been wrong for 3 s:
 commands arrive in time, pictures are fresh, and nobody holds what has left. At the end all stand still, and everybody
 holds exactly the server's state. Each row is a game: <b>seeds</b> plans, <b>failed</b> of them, <b>faults</b> in all,
 <b>virtual_s</b> played, <b>states_compared</b>, <b>pictures</b> of shots compared between client and server (places
-must be equal to the bit; of properties with far= <b>details_differ</b> in some; <b>older_than_allowed</b> are shots at
-states so old that a newer one was judged), <b>words</b> that arrived,
+must be equal to the bit; of texts and properties with far= <b>details_differ</b> in some;
+<b>older_than_allowed</b> are shots at states so old that a newer one was judged), <b>words</b> that arrived,
 <b>datagrams</b> to players. Then comes a row for each kind of fault: <b>seeds</b> plans that had it,
 <b>failed</b> of them, <b>faults</b> of this kind in all, and <b>virtual_s</b> that they lasted.
 --seeds N runs N plans (100; 20 with --quick), from --seed S on; --plan TEXT runs one plan as a failure prints it.`,
 	takes: bySeeds,
+	first: firstLook{metrics: "failed faults virtual_s states_compared pictures details_differ"},
 	run:   runWeather,
 }
 
@@ -52,7 +54,8 @@ func runWeather(r *run) error {
 	fmt.Fprintf(os.Stderr, "%d plans in %.1f s: %.1f a second\n", len(plans), took, float64(len(plans))/took)
 	for _, x := range results {
 		if x.Failed != nil { // at once, as shrinking takes a while
-			fmt.Fprintf(os.Stderr, "seed %d fails: %v\n", x.Plan.Seed, x.Failed)
+			fmt.Fprintf(os.Stderr, "seed %d fails: %v\nagain: meanwhile lab weather --plan '%s'\n", x.Plan.Seed, x.Failed,
+				x.Plan)
 		}
 	}
 	var failed []string

@@ -1,6 +1,7 @@
 package weather
 
 import (
+	"strings"
 	"time"
 
 	"meanwhile/game"
@@ -81,7 +82,7 @@ var kindList = []*kind{
 	{name: "nudge", settles: 4000, back: true, from: -400, to: 400, // ms
 		begin: func(w *world, f *fault, s *seat) { s.p.StepClock(ms(f.Size)) },
 		end:   func(w *world, f *fault, s *seat) {}},
-	{name: "drift", from: -500, to: 500, // ppm, for good
+	{name: "drift", from: -500, to: 500, all: true, // ppm, for good; of all, as against them the server's clock drifts
 		begin: func(w *world, f *fault, s *seat) { s.p.SetDrift(int64(f.Size)) },
 		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "away", least: 100, most: 8000,
@@ -93,6 +94,12 @@ var kindList = []*kind{
 	{name: "server-slow", back: true, least: 200, most: 5000, from: 20, to: 400, server: true, // ms a tick
 		begin: func(w *world, f *fault, s *seat) { w.sim.Slow(ms(f.Size), ms(f.For)) },
 		end:   func(w *world, f *fault, s *seat) {}},
+	{name: "server-sleep", back: true, least: 100, most: 9000, server: true, // its clock stands still, too
+		begin: func(w *world, f *fault, s *seat) { w.sim.Sleep(ms(f.For)) },
+		end:   func(w *world, f *fault, s *seat) {}},
+	{name: "anew", least: 0, most: 5000, server: true,
+		begin: func(w *world, f *fault, s *seat) { w.close() },
+		end:   func(w *world, f *fault, s *seat) { w.open() }},
 	{name: "move", least: 0, most: 3000, from: 1, to: 40, server: true, // ticks
 		begin: func(w *world, f *fault, s *seat) { w.moves = f.Size },
 		end:   func(w *world, f *fault, s *seat) { w.moves = 0 }},
@@ -145,7 +152,7 @@ func (k *kind) settling(f *fault) time.Duration {
 	switch back := clock.StepLimit.Milliseconds(); {
 	case k.settles < 0:
 		return ms(f.Size)
-	case k.name == "sleep" && f.For <= int(back), k.name == "clock" && f.Size < 0 && -f.Size <= int(back):
+	case strings.HasSuffix(k.name, "sleep") && f.For <= int(back), k.name == "clock" && f.Size < 0 && -f.Size <= int(back):
 		return ms(kinds["nudge"].settles)
 	}
 	return ms(k.settles)

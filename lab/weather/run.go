@@ -18,12 +18,13 @@ type Result struct {
 	ticks       int           // of the server
 	Compared    uint64        // states that clients applied, with the server's
 	Sights      int           // shots whose picture was compared
-	Blurred     int           // those whose details differ, of which distance leaves some out
+	Blurred     int           // those with other details: texts still unknown, what ends with distance
 	Substituted int           // shots judged by a newer state than was shown, as it was too old
 	Words       int           // messages that arrived
 	Sent        int           // datagrams to players
 	ends        int           // connections that the server ended
 	moves       int           // into another server
+	worlds      int           // opened anew
 
 	faults int // errors of the match that were looked at
 }
@@ -32,7 +33,7 @@ type Result struct {
 func (r *Result) Add(o *Result) {
 	r.Faults, r.Played, r.ticks, r.Compared = r.Faults+o.Faults, r.Played+o.Played, r.ticks+o.ticks, r.Compared+o.Compared
 	r.Sights, r.Blurred, r.Words = r.Sights+o.Sights, r.Blurred+o.Blurred, r.Words+o.Words
-	r.Substituted, r.moves = r.Substituted+o.Substituted, r.moves+o.moves
+	r.Substituted, r.moves, r.worlds = r.Substituted+o.Substituted, r.moves+o.moves, r.worlds+o.worlds
 	r.Sent, r.ends = r.Sent+o.Sent, r.ends+o.ends
 }
 

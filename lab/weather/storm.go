@@ -126,6 +126,13 @@ func newStorm(p *Plan) *storm {
 	return s
 }
 
+// begin makes the storm that of a world that has just begun.
+func (s *storm) begin(things int) {
+	s.spawn, s.burst, s.strike = things, nil, false
+	clear(s.judged)
+	clear(s.foreseen)
+}
+
 func (s *storm) join(w *game.World, name string) game.ID {
 	return s.walkers.Spawn(w, walker{Pos: ground.Random(w.Rand()), Team: w.Rand().IntN(4), Name: name})
 }

@@ -118,6 +118,10 @@ func (w *world) check() {
 		}
 		srv = w.sim.Server
 	}
+	if w.opening > 0 {
+		w.reopen()
+		return
+	}
 	if w.storm != nil && srv.Tick()%clock.Tick(w.sim.Rules.Rate) == 0 {
 		w.storm.forget(srv.Tick() - min(srv.Tick(), clock.Tick(8*w.sim.Rules.Rate)))
 		w.storm.chatter++

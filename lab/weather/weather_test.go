@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Plans of a few seeds pass. A hundred others run in .ci/run, new ones by command.
@@ -113,6 +114,15 @@ func TestPlans(t *testing.T) {
 		{"steps to slower paths, with outages",
 			"seed 3001394 game storm paths fiber rate 30 send 10 things 0 see 60 queued false budget 256000 end 17530; " +
 				"roam 6210+0 p0 x2; flap 7430+3630 p0 x162; roam 9900+0 p0 x3; flap 14990+2540 p0 x357"},
+		{"a record that the log has forgotten, beside an older one that it remembers as there was a silence between them",
+			"seed 3000214 game storm paths wifi rate 30 send 10 things 120 see 250 queued false budget 13000 end 19790; " +
+				"restart 12340+3120 p0 x0; stop 15020+4770 p0 x0"},
+		{"the same after a connection that was lost",
+			"seed 5000276 game storm paths lan,fiber rate 30 send 20 things 120 see 24 queued false budget 256000 end 16600; " +
+				"stutter 9810+1350 p1 x371; suspend 14910+1690 p1 x0"},
+		{"a clock that jumps ahead while a tick takes 0.4 s: what is heard first after it comes late",
+			"seed 5000309 game arena paths lan,lan rate 20 send 20 things 0 see 250 queued false budget 32000 end 8960; " +
+				"server-slow 8060+900 p-1 x400; clock 8130+0 p1 x14169"},
 	} {
 		p, err := Parse(c.plan)
 		if err != nil {
@@ -197,6 +207,42 @@ func TestChecksFail(t *testing.T) {
 		if w.failed == nil || sort(w.failed) != c.sort {
 			t.Errorf("%s: %v", c.sort, w.failed)
 		}
+	}
+}
+
+// A property with far= that the client dropped, received again and is to drop once more is judged by
+// what it received last.
+func TestFarDroppedTwice(t *testing.T) {
+	p, err := Parse("seed 5000464 game storm paths wifi,fiber rate 60 send 20 things 30 see 24 queued false " +
+		"budget 13000 end 19000; mtu 6280+2650 p0 x347; away 8480+940 p0 x0; loss 13560+1050 p-1 x72")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Run(p); r.Failed != nil || r.Blurred != 0 || r.Sights < 800 {
+		t.Errorf("%v; details of %d pictures of %d differ", r.Failed, r.Blurred, r.Sights)
+	}
+}
+
+// A world that begins anew while two faults of this kind overlap, with guests who are invited
+// meanwhile, and a server whose clock stood still twice, which overlapped, too.
+func TestBeginsAnew(t *testing.T) {
+	p, err := Parse("seed 6 game storm paths lan,wifi rate 30 send 20 things 20 see 24 queued false budget 64000 " +
+		"end 16000; server-sleep 7000+3000 p-1 x0; server-sleep 8000+3000 p-1 x0; " +
+		"anew 12000+1500 p-1 x0; anew 12500+1500 p-1 x0; guests 13000+2000 p-1 x3; guests 14500+1000 p-1 x2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWorld(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(12000)
+	if behind := time.Duration(w.sim.Loop.Now() - w.sim.Server.Now()); behind.Round(time.Second) != 4*time.Second {
+		t.Errorf("the server's clock slept from 7 s to 11 s and is %v behind", behind)
+	}
+	before := w.sim.Server
+	if w.play(); w.failed != nil || w.sim.Server == before || w.result.worlds != 2 || w.sim.Server.Clients() != 2 {
+		t.Errorf("%v; %d worlds were opened anew, %d players", w.failed, w.result.worlds, w.sim.Server.Clients())
 	}
 }
 

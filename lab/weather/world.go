@@ -48,11 +48,13 @@ type world struct {
 	rand  geom.Rand
 	names int
 
-	moves  int     // the match goes on in another server every so many ticks; 0: it stays
-	server trouble // that concerns everybody
-	still  bool    // everybody stands still
-	failed error   // the first
-	result Result
+	shut    int     // what keeps everybody out until there is a new world
+	opening int     // of these, which are over
+	moves   int     // the match goes on in another server every so many ticks; 0: it stays
+	server  trouble // that concerns everybody
+	still   bool    // everybody stands still
+	failed  error   // the first
+	result  Result
 }
 
 // trouble is what concerns a player, or everybody.
@@ -117,7 +119,8 @@ func newWorld(p *Plan) (*world, error) {
 	w := &world{plan: p, sim: sim, storm: s, rand: geom.NewRand(p.Seed, 91)}
 	sim.OnTick = w.check
 	if s != nil {
-		s.spawn, s.panics, s.heard = p.Things, w.act, w.heard
+		s.begin(p.Things)
+		s.panics, s.heard = w.act, w.heard
 	}
 	for i, name := range p.Paths {
 		path, err := netsim.ByName(name)
@@ -165,6 +168,9 @@ func (w *world) plot(f *fault) {
 			k.end(w, f, nil)
 			w.server.active--
 			w.server.since = now
+			for _, s := range w.seats {
+				s.settling = max(s.settling, k.settling(f))
+			}
 			return
 		}
 		for _, s := range concerned() {
@@ -187,6 +193,36 @@ func (w *world) move() error {
 	return nil
 }
 
+// close takes everybody out of the match, as a host does when its world has failed or the host ends.
+func (w *world) close() {
+	w.shut++
+	for _, s := range w.seats {
+		s.leave()
+	}
+}
+
+// open lets everybody into a new world, as soon as the tick that runs is over.
+func (w *world) open() { w.opening++ }
+
+// reopen makes the new world. Who is kept away by another fault of this kind waits for the next one.
+func (w *world) reopen() {
+	w.result.worlds++
+	if err := w.sim.Reopen(); err != nil {
+		w.fail("open: %v", err)
+		return
+	}
+	if w.storm != nil {
+		w.storm.begin(w.plan.Things)
+	}
+	for ; w.opening > 0; w.opening-- {
+		w.shut--
+		for _, s := range w.seats {
+			s.panicFrom, s.panicTo = 0, 0
+			s.come()
+		}
+	}
+}
+
 // join connects a seat's player.
 func (w *world) join(s *seat) {
 	w.names++
@@ -206,6 +242,9 @@ func (w *world) join(s *seat) {
 
 // invite adds guests, who play on good paths and are watched like all.
 func (w *world) invite(n int) {
+	if w.shut > 0 {
+		return
+	}
 	for range n {
 		s := &seat{w: w, i: 1000 + len(w.seats), path: netsim.LAN, guest: true}
 		w.seats = append(w.seats, s)
