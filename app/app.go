@@ -52,6 +52,9 @@ type options struct {
 func Main[C any](def *game.Definition[C], opts ...Options) {
 	ctx, stop := site.Interrupted()
 	rules, err := def.Rules()
+	if err == nil {
+		err = rules.Unlisted()
+	}
 	code := run(ctx, def.Name, rules, err, opts, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -116,6 +116,8 @@ export interface PanelOptions {
   switches?: { name: string, title: string, help: string, on: boolean, disabled?: boolean, change: (on: boolean) => void }[]
   /** Called after a setting has changed while the panel is open, with those that were ever set. */
   changed?: (settings: Readonly<Record<string, number | string>>) => void
+  /** Called after another network was chosen: a preset, or a slider when its drag has ended. */
+  moved?: () => void
 }
 export interface Panel {
   open(): Promise<void>
@@ -136,6 +138,8 @@ export interface Camera {
   y?: number
   /** CSS pixels per metre. */
   scale?: number
+  /** What the next frame shows, of the camera that the page got. */
+  view?: View
 }
 
 export interface Keys {

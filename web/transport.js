@@ -294,7 +294,13 @@ function webSocket(url, on) {
       if (!stamped) stamp(bytes)
       send(0, bytes)
     },
-    close(reason) { over = true; socket?.close(1000, reason) },
+    close(reason) {
+      over = true
+      const late = socket
+      // One that still connects (readyState 0) would leave a warning on the console.
+      if (late?.readyState === 0) late.onopen = () => late.close(1000, reason)
+      else late?.close(1000, reason)
+    },
   }
   try {
     socket = new WebSocket(url)

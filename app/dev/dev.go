@@ -206,6 +206,9 @@ func (s *session) begin(ctx context.Context, source string, done chan<- built) c
 	ctx, cancel := context.WithCancel(ctx)
 	s.build++
 	s.status.State = "Building…"
+	if s.build == 1 {
+		fmt.Fprintln(s.stderr, "building the server and the browser's half; the first time takes up to a minute")
+	}
 	s.say()
 	go s.make(ctx, s.build, source, done)
 	return cancel

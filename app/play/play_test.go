@@ -28,6 +28,11 @@ const patience = time.Minute
 
 // serve runs a server of zap at an address of this machine until stop.
 func serve(addr string) (s *site.Site, stop func(), err error) {
+	return serveAs(addr, host.Config{})
+}
+
+// serveAs is serve with the host's configuration.
+func serveAs(addr string, cfg host.Config) (s *site.Site, stop func(), err error) {
 	rules, err := zap.Game.Rules()
 	if err != nil {
 		return nil, nil, err
@@ -36,9 +41,9 @@ func serve(addr string) (s *site.Site, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg.Rules, cfg.Log = rules, slog.New(slog.NewTextHandler(io.Discard, nil))
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) { // until the former server's port is free
-		s, err = site.Listen(site.Config{Addr: addr,
-			Host: host.Config{Rules: rules, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}})
+		s, err = site.Listen(site.Config{Addr: addr, Host: cfg})
 		if err == nil || strings.HasSuffix(addr, ":0") || time.Since(begun) > patience {
 			break
 		}
@@ -213,6 +218,39 @@ func TestServerRestarts(t *testing.T) {
 		func() bool { return c.Notice() == "The server has restarted." },
 	)
 	until(t, "the avatar is drawn again", frame, func() bool { return c.Me() != 0 && drawn() })
+}
+
+// A server that ends sends a player to the next one, as it does pages: the player goes on there.
+func TestDrainToAnotherServer(t *testing.T) {
+	next := start(t)
+	s, stop, err := serveAs("127.0.0.1:0", host.Config{Drain: 2 * time.Second, DrainTo: next.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := dial(t, next.URL(), play.Options{Name: "Bo"})
+	c := dial(t, s.URL(), play.Options{Name: "Ada"})
+	frame := func() error { return errors.Join(c.Frame(zap.Cmd{}), there.Frame(zap.Cmd{})) }
+	until(t, "the avatar is drawn", frame, func() bool { _, ok := mine(c); return ok })
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	until(t, "the end is announced", frame,
+		func() bool { return strings.HasPrefix(c.Notice(), "This server is about to end.") })
+	until(t, "the player is on the next server", frame, func() bool {
+		for e := range zap.Pilots.Drawn(there) {
+			if !e.Mine && e.ID == c.Me() {
+				_, ok := mine(c)
+				return ok
+			}
+		}
+		return false
+	})
+	<-stopped
+	for range 60 { // it stays
+		if err := frame(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Millisecond)
+	}
 }
 
 // refuse dials and returns the error.

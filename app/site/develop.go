@@ -12,10 +12,11 @@ import (
 
 // A page of whoever writes the game has one script more, which asks what the program that serves it
 // is doing. It is put into pages under "dev" (package app/dev), and by servers for this machine
-// alone.
+// alone. The line before it keeps what goes wrong earlier: a page that cannot be read stays empty.
 const (
 	devStatusPath = "/meanwhile/dev/status"
-	devScript     = "\n<script type=\"module\" src=\"/meanwhile/dev/dev.js\"></script>\n"
+	devScript     = "\n<script>addEventListener(\"error\", e => (window.meanwhileWrong ??= []).push(e), true)</script>" +
+		"\n<script type=\"module\" src=\"/meanwhile/dev/dev.js\"></script>\n"
 )
 
 // A Dev is what a program has that "dev" runs.

@@ -58,7 +58,8 @@ func TestPagesReadWhatTheRulesDidWrong(t *testing.T) {
 			}
 			return r.StatusCode, string(b)
 		}
-		if _, page := get(""); strings.Contains(page, "/meanwhile/dev/dev.js") != develop {
+		if _, page := get(""); strings.Contains(page, "/meanwhile/dev/dev.js") != develop ||
+			strings.Contains(page, "window.meanwhileWrong") != develop {
 			t.Errorf("develop %v: the page is %s", develop, page)
 		}
 		if status, script := get("meanwhile/dev/dev.js"); status != 200 || !strings.Contains(script, devStatusPath) {

@@ -85,6 +85,9 @@ func (s *Site) sources() metrics.Sources {
 			return l.issued.Load(), l.refused.Load(), l.tooMany.Load()
 		}
 	}
+	if s.udp != nil {
+		from.Garbage = func() uint64 { return s.udp.Counts().Garbage }
+	}
 	return from
 }
 

@@ -29,6 +29,9 @@ const (
 	reportTries, reportRefill = 10, time.Minute
 )
 
+// What package host keeps free for a log has room for the longest one.
+const _ = uint(host.MaxReportLog - rerun.MaxLog)
+
 // errManyReports is why a report waits for others.
 var errManyReports = errors.New("too many reports; try again in a minute")
 
@@ -121,5 +124,8 @@ func receive(path string, from io.Reader) (n int64, err error) {
 		return 0, fmt.Errorf("site: a report: %w", err)
 	}
 	n, err = io.Copy(f, from)
+	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+		err = fmt.Errorf("site: the log of a report is longer than %d bytes", rerun.MaxLog)
+	}
 	return n, errors.Join(err, f.Close())
 }

@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -213,6 +214,15 @@ func TestPlayerReports(t *testing.T) {
 		t.Errorf("report %q has the journals %q", name, journals)
 	}
 	if _, err := ann.Report(t.Context(), s.URL()); err == nil || !strings.Contains(err.Error(), "too often") {
+		t.Error(err)
+	}
+}
+
+// The log of the server says how long the log of a page may be.
+func TestLongReport(t *testing.T) {
+	body := http.MaxBytesReader(nil, io.NopCloser(strings.NewReader("too long")), 4)
+	_, err := receive(filepath.Join(t.TempDir(), host.ReportLog), body)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprint("longer than ", rerun.MaxLog)) {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -88,6 +89,7 @@ func (d *doctor) run(ctx context.Context, stdout io.Writer) error {
 	if d.failed > 0 {
 		return errUnwell{d.failed, d.checks}
 	}
+	fmt.Fprintf(stdout, "\nAll %d checks passed: players can open %s\n", d.checks, d.base)
 	return nil
 }
 
@@ -123,8 +125,8 @@ func (d *doctor) name(ctx context.Context) bool {
 	defer cancel()
 	list, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
-		return d.fails("name", "give it an A or AAAA record where the domain is managed, and wait until that is known",
-			"%s leads nowhere (%v)", host, err)
+		return d.fails("name", "where you manage the domain, add a record of type A with the server's public IPv4 "+
+			"address, or AAAA with its IPv6 address, and wait up to an hour", "%s leads nowhere (%v)", host, err)
 	}
 	d.ok("name", "%s is %s", host, strings.Join(list, ", "))
 	return true
@@ -132,15 +134,16 @@ func (d *doctor) name(ctx context.Context) bool {
 
 // https looks at the certificate, or finds that there is none.
 func (d *doctor) https(ctx context.Context) bool {
-	const none = "start the server with --acme DOMAIN --state DIR, with --tls-cert and --tls-key, or behind a proxy " +
-		"with https"
+	const none = "start the server with --acme DOMAIN --state DIR, and it gets a certificate by itself; with --tls-cert " +
+		"and --tls-key if you have one; or behind a proxy with https"
 	port := d.base.Port()
 	if d.base.Scheme == "http" {
 		if offer.Loopback(d.base.Hostname()) {
 			d.skips("certificate", "none is needed on this machine")
 			return true
 		}
-		d.fails("certificate", none, "there is no https, so browsers have no WebTransport and a coarse clock")
+		d.fails("certificate", none, "there is no https, so browsers play over WebSocket "+
+			"alone, where a lost packet holds up all behind it, and have a coarse clock")
 		return true
 	}
 	if port == "" {
@@ -187,8 +190,9 @@ func (d *doctor) https(ctx context.Context) bool {
 			invalid.Cert.NotBefore.UTC().Format(time.DateTime), invalid.Cert.NotAfter.UTC().Format(time.DateTime),
 			time.Now().UTC().Format(time.DateTime))
 	}
-	return d.fails("certificate", "see that the server runs, that --addr is not of its own machine alone, and that "+
-		"TCP port "+port+" is open in every firewall; with --acme, see its log", "no handshake at %s (%v)", address, err)
+	return d.fails("certificate", "see that the server runs, with --addr :"+port+" and not 127.0.0.1, which is its "+
+		"own machine alone; that TCP port "+port+" is open at your provider and in the machine's firewall, and forwarded by "+
+		"the router of a server at home; with --acme, see its log", "nothing speaks https at %s (%v)", address, err)
 }
 
 func issuer(c *x509.Certificate) string {
@@ -316,8 +320,9 @@ func (d *doctor) transports(ctx context.Context) bool {
 		d.skips("udp", "the server offers none (--udp off), so players get WebSocket alone")
 	} else {
 		port := s.Session.Port()
-		closed := "open UDP port " + port + " in every firewall, and map it in Docker (-p " + port + ":" + port +
-			"/udp); where that is impossible, start the server with --udp off"
+		closed := "open UDP port " + port + " beside TCP, at your provider and in the machine's firewall; forward it in " +
+			"the router of a server at home, and map it in Docker (-p " + port + ":" + port + "/udp). Until then players get " +
+			"WebSocket; start the server with --udp off if it has to stay so"
 		quicOK := d.greet(ctx, "udp", closed, func(ctx context.Context) (transport.Conn, error) {
 			return quic.Dial(ctx, s.Session.Host, quic.DialConfig{Clock: now, TLS: s.Trust})
 		})
@@ -347,6 +352,9 @@ func (d *doctor) dialSocket(origin string, now transport.Clock) func(context.Con
 	}
 }
 
+// forbidden finds the status of a refused origin, and no port that has these digits.
+var forbidden = regexp.MustCompile(`\b403\b`)
+
 // greet dials and says hello as a player of a game that does not exist: the server refuses it,
 // which proves the way there and back and takes nobody's place.
 func (d *doctor) greet(
@@ -357,7 +365,7 @@ func (d *doctor) greet(
 	began := time.Now()
 	conn, err := dial(ctx)
 	if err != nil {
-		if strings.Contains(err.Error(), "403") {
+		if forbidden.MatchString(err.Error()) {
 			mend = "start the server with --public-addr " + d.base.Host + " or --origin " + d.own()
 		}
 		return d.fails(what, mend, "%v", err)
@@ -373,7 +381,7 @@ func (d *doctor) greet(
 		b, err = conn.ReceiveMessage(ctx)
 	}
 	if err != nil {
-		return d.fails(what, mend, "the server does not answer a hello (%v)", err)
+		return d.fails(what, mend, "the server is reached, and does not answer (%v)", err)
 	}
 	var refusal session.Refusal
 	switch errors.As(session.Refused(b, ""), &refusal); refusal.Code {

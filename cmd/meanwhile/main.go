@@ -151,7 +151,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}, stdout, stderr)
 	case "dev", "dev <args>":
 		return dev.In(ctx, name, c.Dev.Args, stdout, stderr)
-	case "new <name>":
+	case "new <folder>":
 		err = c.New.run(stdout)
 	case "doctor <address>":
 		err = c.Doctor.run(ctx, stdout)
@@ -164,6 +164,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "proxy <server>":
 		err = c.Proxy.run(ctx, stdout)
 	case "lab", "lab <args>":
+		defer context.AfterFunc(ctx, func() { os.Exit(130) })() // experiments compute, and wait for nothing
 		return lab.Main(c.Lab.Args, stdout, stderr)
 	case "bench", "bench <args>":
 		err = runBench(ctx, c.Bench.Args, stdout, stderr)

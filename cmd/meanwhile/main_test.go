@@ -9,13 +9,37 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"meanwhile/examples/arena"
 	"meanwhile/internal/verify/browser"
 	"meanwhile/netcode/wire"
 )
+
+// An experiment ends when it is interrupted, though it waits for nothing.
+func TestInterruptedExperiment(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "lab", "weather", "--seeds", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // so that it has begun, if the machine is not busy
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it went on to its end")
+	}
+}
 
 func TestSentences(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,7 +17,7 @@ import (
 
 // newGame is "meanwhile new".
 type newGame struct {
-	Name string `arg:"" help:"What the game, its module and its folder are called, such as pilots."`
+	Folder string `arg:"" help:"A new folder, such as pilots or ../pilots; game and module are called as it is."`
 }
 
 // maxGameName is the longest name of a new game, in bytes, as of any game.
@@ -40,7 +40,7 @@ import "meanwhile/app"
 func main() { app.Main(&Game) }
 `
 
-// run writes the game into a new folder of the working directory.
+// run writes the game into a new folder.
 func (n *newGame) run(stdout io.Writer) error {
 	if err := n.check(); err != nil {
 		return err
@@ -48,28 +48,28 @@ func (n *newGame) run(stdout io.Writer) error {
 	source, err := site.FindSource()
 	if err != nil {
 		return fmt.Errorf("a game needs the source of Meanwhile on this machine: run this in a clone, "+
-			"as \"go run ./cmd/meanwhile new %s\"", n.Name)
+			"as \"go run ./cmd/meanwhile new %s\"", n.Folder)
 	}
 	return n.write(source.Root, stdout)
 }
 
 // check returns an error unless there can be a game of the name here.
 func (n *newGame) check() error {
-	if err := checkGameName(n.Name); err != nil {
+	if err := checkGameName(filepath.Base(n.Folder)); err != nil {
 		return usageError{err}
 	}
-	if _, err := os.Lstat(n.Name); err == nil {
+	if _, err := os.Lstat(n.Folder); err == nil {
 		return fmt.Errorf("there is already something called %s here; choose another name, or another folder to be in",
-			n.Name)
+			n.Folder)
 	}
 	return nil
 }
 
 // write writes the game, which uses the source of Meanwhile in a folder, and says how to go on.
 func (n *newGame) write(root string, stdout io.Writer) error {
-	files, err := gameFiles(n.Name, n.Name, root)
+	files, err := gameFiles(filepath.Base(n.Folder), n.Folder, root)
 	if err == nil {
-		err = writeFiles(n.Name, files)
+		err = writeFiles(n.Folder, files)
 	}
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (n *newGame) write(root string, stdout io.Writer) error {
 plays it and builds it anew whenever you save a file; "go test" plays two minutes on bad networks.
 docs/guide/first-game.md explains it line by line.
 `,
-		n.Name,
+		n.Folder,
 	)
 	return nil
 }

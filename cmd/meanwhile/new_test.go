@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -77,7 +79,8 @@ func TestNewGameNames(t *testing.T) {
 		"":                      "is not 1 to 32 lower-case letters",
 		"Pilots":                "is not 1 to 32",
 		"7up":                   "with a letter first",
-		"a/b":                   "is not 1 to 32",
+		"a/B":                   "the name \"B\" is not 1 to 32",
+		"there/race":            "",
 		"..":                    "is not 1 to 32",
 		strings.Repeat("a", 33): "is not 1 to 32",
 		"time":                  "choose another, such as time-game",
@@ -95,9 +98,11 @@ func TestNewGameNames(t *testing.T) {
 			t.Errorf("new %q: %v, want %q", name, err, want)
 		}
 	}
-	mod, err := os.ReadFile("sky-race/go.mod")
-	if err != nil || !bytes.HasPrefix(mod, []byte("module sky-race\n")) {
-		t.Errorf("%v\n%s", err, mod)
+	for _, dir := range []string{"sky-race", "there/race"} {
+		mod, err := os.ReadFile(dir + "/go.mod")
+		if err != nil || !bytes.HasPrefix(mod, []byte("module "+path.Base(dir)+"\n")) {
+			t.Errorf("%s: %v\n%s", dir, err, mod)
+		}
 	}
 }
 
@@ -238,9 +243,14 @@ func TestDev(t *testing.T) {
 	until("the page shows what the compiler says", func(s *site.DevStatus) bool {
 		return s.Build == 1 && strings.Contains(s.Error, "game.go:") && strings.Contains(s.Error, "undefined: twelve")
 	})
+	edit(t, rules, "Gems.Len(w) < twelve", "Gems.Len(w) < 40")
+	edit(t, rules, "game.Kinds(Pilots, Gems)", "game.Kinds(Pilots)")
+	until("a kind that is not listed is named", func(s *site.DevStatus) bool {
+		return s.Build == 1 && strings.Contains(s.Error, `kind "gem" (main.Gem), made at pilots/game.go:`)
+	})
 	score, _ := see(ann, "ann")
 
-	edit(t, rules, "Gems.Len(w) < twelve", "Gems.Len(w) < 40")
+	edit(t, rules, "game.Kinds(Pilots)", "game.Kinds(Pilots, Gems)")
 	until("the new program runs", func(s *site.DevStatus) bool { return s.Build == 2 && s.Error == "" && s.Note == "" })
 	ben := play("ben", nil) // it stands still, and does not shoot at ann
 	waitFor("ben sees the new rule hold, and ann in the world as it was", func() bool {
@@ -253,6 +263,10 @@ func TestDev(t *testing.T) {
 	until("a changed state is said to begin anew", func(s *site.DevStatus) bool {
 		return s.Build == 3 && strings.Contains(s.Note, "another form")
 	})
+	alarms := regexp.MustCompile(`level=(WARN|ERROR) msg=".*(journal|restored).*`)
+	if alarm := alarms.FindString(errs.String()); alarm != "" {
+		t.Errorf("dev says more than that its world began anew: %s", alarm)
+	}
 	edit(t, filepath.Join(dir, "web", "game.js"), "lineWidth = 0.12", "lineWidth = 0.2")
 	until("a changed page is loaded anew", func(s *site.DevStatus) bool { return s.Build == 3 && s.Page > 0 })
 }

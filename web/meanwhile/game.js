@@ -20,6 +20,8 @@ import { Words } from "./words.js"
 const SILENT = 3, LOST = 4
 /** For how long a banner says that there was silence, after it has ended. */
 const SILENCE_NOTE_MS = 1200
+/** The banner of a mistake goes when the same function has run well for this long. */
+const MENDED_MS = 2000
 /** How often a hidden tab lets time pass; browsers stretch this to a second or more. */
 const AWAY_MS = 500
 /** The reason by which the server knows that a player does not come back. */
@@ -86,6 +88,9 @@ export class PageGame {
     /** Mistakes that have been shown.
      * @type {Set<string | undefined>} */
     this.reported = new Set()
+    /** The mistake that the banner shows, and when it happened last.
+     * @type {{name: string, line: string, at: number} | null} */
+    this.wrong = null
     /** @type {Connection | null} */
     this.connection = null
     this.resume = new Resume(options.config ?? "/meanwhile.json")
@@ -186,7 +191,10 @@ export class PageGame {
     this.notice.show("veil", loading, { progress: 0 })
     const connection = this.connection = config.local ? null : new Connection(this)
     const [engine, guest] = await Promise.all([
-      startEngine(config, progress => { if (!this.engine) this.notice.show("veil", loading, { progress }) }),
+      startEngine(config, progress => {
+        const all = progress !== null && progress >= 1 // what is left is the browser's: it compiles
+        if (!this.engine) this.notice.show("veil", all ? `Starting ${config.game}…` : loading, { progress: all ? null : progress })
+      }),
       config.saves ? guestKey() : "",
       connection?.compareClocks(),
     ])
@@ -300,10 +308,13 @@ export class PageGame {
    */
   ask(name, f, ...args) {
     try {
-      return f(...args)
+      const result = f(...args)
+      if (this.wrong?.name === name && this.now - this.wrong.at > MENDED_MS) this.mended()
+      return result
     } catch (e) {
-      const error = e instanceof Error ? e : new Error(String(e))
-      this.mistake(`${name}: ${error.name}: ${error.message}`)
+      const error = e instanceof Error ? e : new Error(String(e)), line = `${name}: ${error.name}: ${error.message}`
+      this.mistake(line)
+      if (this.notice.text === line) this.wrong = { name, line, at: this.now }
       if (!this.reported.has(error.stack)) console.error(e)
       this.reported.add(error.stack)
     }
@@ -328,6 +339,14 @@ export class PageGame {
     if (this.reported.has(line)) return
     this.reported.add(line)
     this.notice.show("banner", line)
+  }
+
+  /** Takes the banner away: what was wrong has run well for a while. */
+  mended() {
+    const line = this.wrong?.line ?? ""
+    this.wrong = null
+    this.reported.delete(line) // it is news again
+    if (this.notice.text === line) this.notice.hide()
   }
 
   /** Lets time pass in a hidden tab, which draws no frames. */

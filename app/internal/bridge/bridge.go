@@ -14,6 +14,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
@@ -25,6 +26,8 @@ const (
 	// maxLate is how long before its call a frame may be shown. A page that hangs for longer draws
 	// the present.
 	maxLate = 40 * time.Millisecond
+	// pressAge is by how much a command with a press may be older than the newest one.
+	pressAge = packet.LatePress / 2
 	// maxStep is the most silence that one pause between frames counts for: a machine that slept
 	// did not listen.
 	maxStep = 300 * time.Millisecond
@@ -79,6 +82,7 @@ type Bridge struct {
 	silence    time.Duration
 	down, up   meter
 	ints       []int64 // of a command
+	waits      []int64 // as ints: presses that wait for a newer command
 
 	write      writer
 	picture    *client.Client         // whose world is drawn
@@ -121,6 +125,7 @@ func New(rules *game.Rules, cfg Config) (*Bridge, error) {
 	b.cfg.Room, b.cfg.Name = clean(cfg.Room, session.MaxRoom), clean(cfg.Name, session.MaxName)
 	b.setResume(cfg.Resume)
 	b.ints = make([]int64, rules.Command.Floats())
+	b.waits = make([]int64, len(b.ints))
 	b.set = settings{predict: true, interpolate: true, lagcomp: true, predicts: allPredicted}
 	return b, nil
 }
@@ -233,7 +238,6 @@ func (b *Bridge) Tick(floats []float64, pressedMs float64) {
 	if b.due <= 0 {
 		return
 	}
-	b.due--
 	c := b.client
 	if b.set.autopilot && !b.set.away {
 		if err := c.Think(b.rules.Bot()); err != nil {
@@ -244,11 +248,27 @@ func (b *Bridge) Tick(floats []float64, pressedMs float64) {
 		if len(floats) >= len(b.ints) {
 			b.rules.Command.FromFloats(floats[:len(b.ints)], b.ints)
 		}
+		b.newer()
 		b.press(pressedMs)
 		c.Tick(b.ints)
 	}
-	if b.due == 0 {
+	if b.due--; b.due == 0 {
 		b.flush()
+	}
+}
+
+// newer keeps the presses in b.ints for the first command of at most pressAge: after a pause the
+// server would not run them any more.
+func (b *Bridge) newer() {
+	for i, v := range b.waits {
+		b.ints[i] |= v
+		b.waits[i] = b.ints[i]
+	}
+	if (b.due-1)*int(time.Second/pressAge) > b.rules.Rate {
+		packet.ClearPresses(b.rules.Command, b.ints)
+	}
+	for i, v := range b.ints {
+		b.waits[i] ^= v
 	}
 }
 

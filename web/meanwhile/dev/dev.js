@@ -1,5 +1,5 @@
 // What a page shows of the program that serves it while somebody writes the game: that it is built anew, compile errors over
-// the game, and what the rules did wrong. Servers of "dev", and those for this machine alone, put it into their pages.
+// the game, and what the rules or the page's own scripts did wrong. Servers of "dev", and those for this machine alone, put it into their pages.
 
 /** How often the page asks under "dev", and otherwise. */
 const BUSY_MS = 300, CALM_MS = 2000
@@ -38,20 +38,36 @@ document.body.append(box)
 
 /** @type {Status | null} */
 let first = null
-let fault = "" // that the person has closed
-let shown = ""
+let note = "" // what the newest build has changed: read by whoever plays on
+/** Texts that the person has closed.
+ * @type {Set<string>} */
+const dismissed = new Set()
 
-box.addEventListener("click", () => {
-  fault = shown
+const dismiss = () => {
+  dismissed.add(text.textContent ?? "")
   box.hidden = true
-})
+}
+box.addEventListener("click", dismiss)
+addEventListener("keydown", () => { if (note && text.textContent === note) dismiss() })
+
+/** @returns {string} what went wrong in the page's own scripts before or while it played, "" if nothing did */
+function wrong() {
+  if (document.querySelector(".meanwhile-notice.veil:not(.quiet)")) return "" // it says so itself
+  /** @type {(ErrorEvent | Event)[]} */
+  const events = /** @type {any} */ (window).meanwhileWrong ?? []
+  for (const e of events) {
+    if (e instanceof ErrorEvent && e.error) return `${e.message} (${e.filename.slice(e.filename.lastIndexOf("/") + 1)}:${e.lineno})`
+    if (e.target instanceof HTMLScriptElement) return `${e.target.src}, or what it imports, cannot be loaded.`
+  }
+  return ""
+}
 
 /**
  * @param {string} heading "" for what is no error
  * @param {string} body "" hides the box
  */
 function show(heading, body) {
-  box.hidden = !body
+  box.hidden = !body || dismissed.has(body)
   box.classList.toggle("calm", !heading)
   title.textContent = heading
   text.textContent = body
@@ -61,8 +77,9 @@ function show(heading, body) {
 function tell(now) {
   if (now.error) show("The game goes on as it was before: the newest source cannot run.", now.error)
   else if (now.state) show("", now.state)
-  else if (now.fault && now.fault !== fault) show("The rules went wrong. (A click closes this.)", shown = now.fault)
-  else show("", now.note)
+  else if (now.fault && !dismissed.has(now.fault)) show("The rules went wrong. (A click closes this.)", now.fault)
+  else if (wrong() && !dismissed.has(wrong())) show("The page went wrong. (A click closes this.)", wrong())
+  else show("", note = now.note)
 }
 
 async function ask() {

@@ -16,9 +16,9 @@ const CORRECTION_CM = 2 // a smaller correction is not seen
 /** Of the causes that g.desyncs() names: in plain words.
  * @type {Record<string, string>} */
 const PLAIN = {
-  starved: "commands were missing", late: "a late command", "a teleport by the server": "the server moved you",
+  starved: "missing commands", late: "a late command", "a teleport by the server": "the server moved you",
   "the server refused the spawn": "spawn refused", "the server removed it": "the server removed it",
-  "Referee, or another player's command": "others, or the Referee", "impure rules, see the report": "impure rules, see the console",
+  "Referee, or another player's command": "another player, or the server", "impure rules, see the report": "impure rules, see the console",
 }
 
 /** Why a receipt says no.
@@ -88,6 +88,7 @@ export class Causes {
     if (!was || stats.state !== 1 || now - this.stoodAt < 100) return
     if (stats.hitches > was.hitches) this.add(now, "stall", `Others stood still: ${this.why(now, late, stats.ageMs)}`)
     else if (late) this.add(now, "late", late)
+    if (stats.watchMs > 0) return // without an own avatar
     if (stats.starved > was.starved) this.add(now, "you", "Your command came too late")
     if (stats.corrections > was.corrections && stats.correctionCm >= CORRECTION_CM) {
       const cause = /likely cause: ([^;]*)$/.exec(desyncs()[0] ?? "")?.[1] ?? ""

@@ -19,9 +19,9 @@ const aim = s => s.targetMs > 0 ? s.targetMs + (s.rttMinMs ?? 0) / 2 : 0
 /**
  * A line. read: its numbers; the graph fills the first and draws the others as thin dashes. text: what the line shows. least: the
  * smallest value at the top of the graph. peak: keeps the largest value between two samples. bars: a count, shown as a bar when it
- * grows. more: is added to the help. sub: belongs to the line above.
+ * grows. more: is added to the help. sub: belongs to the line above. own: about the own avatar, which a page that watches has not.
  * @typedef {{name: string, help: string, color: string, read: (s: Stats, carries: number) => number[], text: (v: number[]) => string,
- *   least?: number, peak?: boolean, bars?: boolean, sub?: boolean, more?: (v: number[]) => string}} Measure
+ *   least?: number, peak?: boolean, bars?: boolean, sub?: boolean, own?: boolean, more?: (v: number[]) => string}} Measure
  */
 
 /** @type {Measure[]} */
@@ -39,9 +39,9 @@ export const MEASURES = [
   { name: "Clock error", color: COLOR.plain, least: 10, read: s => [s.clockEstimatedMs ?? s.clockBoundMs, s.clockBoundMs], text: v => within(v[0]),
     help: "How wrong the estimate of the server’s clock can be while both clocks run at a steady rate. The dashes are its bound whatever the clocks do.",
     more: v => `It is now ${within(v[1])}.` },
-  { name: "How early you send", color: COLOR.mine, least: 60, read: s => [s.leadMs], text: v => ms(v[0]),
+  { name: "How early you send", own: true, color: COLOR.mine, least: 60, read: s => [s.leadMs], text: v => ms(v[0]),
     help: "Your commands are made this far ahead of the server, so that each arrives before its tick runs. Also called command lead, or input buffer." },
-  { name: "Correction", color: COLOR.mine, least: 10, peak: true, read: s => [s.correctionCm], text: v => `${Math.round(v[0])} cm`,
+  { name: "Correction", own: true, color: COLOR.mine, least: 10, peak: true, read: s => [s.correctionCm], text: v => `${Math.round(v[0])} cm`,
     help: "How far your avatar is drawn from where it should be after a wrong prediction. It fades within moments." },
   { name: "Round trip", color: COLOR.plain, least: 60, read: s => [s.rttMs], text: v => ms(v[0]),
     help: "To the server and back: a smoothed average. Also called ping." },

@@ -35,23 +35,24 @@ const SLIDES = [
   { setting: "jitterMs", title: "Jitter", max: 200, step: 5, text: (/** @type {number} */ v) => `${v} ms`, help: "Every packet takes up to this much longer still, each a different time." },
   { setting: "lossPct", title: "Loss", max: 30, step: 1, text: (/** @type {number} */ v) => `${v} %`, help: "This many packets of a hundred never arrive, each way." },
 ]
+/** own: about the own avatar, which a page that watches has not. */
 const SWITCHES = [
-  { setting: "predict", title: "Prediction", help: "On: your avatar moves at once, before the server has answered. Off: you wait for a round trip." },
+  { setting: "predict", own: true, title: "Prediction", help: "On: your avatar moves at once, before the server has answered. Off: you wait for a round trip." },
   { setting: "interpolate", title: "Interpolation", help: "On: others glide between two records that have arrived. Off: they jump from record to record." },
-  { setting: "lagcomp", title: "Rewind", help: "On: the server judges your shot by what you saw when you fired. Off: you must aim ahead of others. Also called lag compensation." },
+  { setting: "lagcomp", own: true, title: "Rewind", help: "On: the server judges your shot by what you saw when you fired. Off: you must aim ahead of others. Also called lag compensation." },
 ]
-/** @type {{setting: string, title: string, help: string, values: [number, string][], unit: string}[]} */
+/** @type {{setting: string, own?: boolean, title: string, help: string, values: [number, string][], unit: string}[]} */
 const PICKS = [
   { setting: "playoutMs", title: "Others late by", unit: "ms", help: "How far in the past others are drawn. Adaptive picks the shortest delay that works; a fixed one is added to the path’s own delay.",
     values: [[0, "adaptive"], [100, "100 ms (Half-Life)"], [150, "150 ms (3 send intervals)"], [200, "200 ms (Half-Life, safe)"], [350, "350 ms (lobby)"]] },
-  { setting: "predictMs", title: "You ahead", unit: "ms", help: "How far ahead of others your avatar is drawn at most. Less than all of it makes you wait for the rest, as on ice. Half-Life called this pushlatency.",
+  { setting: "predictMs", own: true, title: "You ahead", unit: "ms", help: "How far ahead of others your avatar is drawn at most. Less than all of it makes you wait for the rest, as on ice. Half-Life called this pushlatency.",
     values: [[5000, "all the way"], [200, "at most 200 ms"], [100, "at most 100 ms"], [50, "at most 50 ms"]] },
   { setting: "downKbps", title: "Bandwidth", unit: "kbit/s", help: "The most that the server sends you. With less, what is far away is updated less often.",
     values: [[0, "unlimited"], [256, "256 kbit/s"], [64, "64 kbit/s"], [32, "32 kbit/s"], [13, "13 kbit/s"]] },
 ]
 /** What the shapes mean. */
 const LEGEND = [
-  { title: "you", help: "Your avatar, predicted: it is drawn ahead of the server. Your packets end in squares.", svg: `<rect x="4" y="3" width="7" height="7" fill="#56b4e9"/>` },
+  { title: "you", own: true, help: "Your avatar, predicted: it is drawn ahead of the server. Your packets end in squares.", svg: `<rect x="4" y="3" width="7" height="7" fill="#56b4e9"/>` },
   { title: "others", help: "Everybody else, drawn late. Packets that come to you end in dots.", svg: `<circle cx="7" cy="6.5" r="4" fill="#d7dee8"/>` },
   { title: "server", help: "Where the server has things now: dashed, in yellow.", svg: `<path d="M7 0v12" stroke="#e8b339" stroke-width="2.4" stroke-dasharray="4 2.5"/>` },
   { title: "lost, or a stall", help: "A packet that never arrived ends in a cross. Stalls are red, too.", svg: `<path d="M3.5 3l7 7m0-7l-7 7" stroke="#ff5d73" stroke-width="2"/>` },
@@ -108,6 +109,7 @@ export class Panel {
     this.asking = 0
     this.causes = new Causes()
     this.ribbon = new Ribbon()
+    this.watching = this.ribbon.watching = !!game.options.watch
     this.networks = [AS_IT_IS, ...game.layout.profiles?.length ? game.layout.profiles : NETWORKS]
     /** @type {(() => void)[]} */
     this.controls = [] // each shows its setting
@@ -129,7 +131,8 @@ export class Panel {
     this.bubble.setAttribute("role", "tooltip")
     this.bubble.hidden = true
     const style = make("style", "", CSS), footer = make("footer"), legend = make("ul", "legend")
-    for (const { title, help, svg } of LEGEND) {
+    for (const { title, own, help, svg } of LEGEND) {
+      if (own && this.watching) continue
       const item = make("li", "", "", help)
       item.innerHTML = `<svg viewBox="0 0 14 12" aria-hidden="true">${svg}</svg>`
       item.append(title)
@@ -190,7 +193,10 @@ export class Panel {
       const help = claims(about), b = make("button", "", about.title, help)
       b.type = "button"
       b.setAttribute("aria-description", help)
-      b.addEventListener("click", () => this.choose({ delayMs: about.delayMs, jitterMs: about.jitterMs, lossPct: about.lossPct, profile: about.name }))
+      b.addEventListener("click", () => {
+        this.choose({ delayMs: about.delayMs, jitterMs: about.jitterMs, lossPct: about.lossPct, profile: about.name })
+        this.move()
+      })
       presets.append(b)
       this.controls.push(() => {
         const profile = this.value("profile")
@@ -224,6 +230,7 @@ export class Panel {
       for (const name of NETWORK) changes[name] = this.value(name)
       this.choose({ ...changes, [setting]: +input.value })
     })
+    input.addEventListener("change", () => this.move()) // the drag has ended
     label.append(top, input)
     this.controls.push(() => {
       const v = +this.value(setting)
@@ -238,8 +245,8 @@ export class Panel {
   techniques() {
     const { section } = this.section("techniques", "Techniques"), switches = make("div", "switches"), picks = make("div", "slides picks")
     const judges = this.game.layout.events.some(e => e.name === "receipt") // otherwise there is nothing to rewind for
-    for (const { setting, title, help } of SWITCHES) {
-      if (setting === "lagcomp" && !judges) continue
+    for (const { setting, own, title, help } of SWITCHES) {
+      if (own && this.watching || setting === "lagcomp" && !judges) continue
       const { label, input } = this.toggle(title, help, on => this.choose({ [setting]: on ? 1 : 0 }))
       input.dataset.setting = setting
       this.controls.push(() => { input.checked = !!this.value(setting) })
@@ -253,7 +260,7 @@ export class Panel {
       input.disabled = !!own.disabled
       switches.append(label)
     }
-    for (const p of PICKS) picks.append(this.pick(p))
+    for (const p of PICKS) if (!p.own || !this.watching) picks.append(this.pick(p))
     section.append(switches, this.slot("techniques"), picks)
     return section
   }
@@ -293,7 +300,7 @@ export class Panel {
   measures() {
     const { section, small } = this.section("measures", "The last 30 seconds"), lines = make("div", "lines")
     this.when = small
-    this.rows = MEASURES.map(spec => {
+    this.rows = MEASURES.filter(spec => !spec.own || !this.watching).map(spec => {
       const row = make("div", spec.sub ? "measure sub" : "measure", "", spec.help), plot = make("div", "plot")
       const name = make("button", "name", spec.name), value = make("b"), graph = new Graph(spec)
       name.type = "button"
@@ -477,9 +484,14 @@ export class Panel {
    * @param {Record<string, number | string>} changes
    */
   choose(changes) {
-    if ("delayMs" in changes) this.causes.forget() // another path: what was usual is not
     for (const name in changes) this.game.set(name, changes[name])
     this.show()
+  }
+
+  /** Another network was chosen: what was usual on the path is not any more. */
+  move() {
+    this.causes.forget()
+    this.options.moved?.()
   }
 
   /** Shows all settings as they are. */
@@ -557,7 +569,9 @@ export class Panel {
     for (const row of this.rows ?? []) {
       row.graph.draw(cursor)
       const text = live || cursor !== null ? row.graph.text(cursor ?? HISTORY - 1) : row.graph.n ? "–" : ""
-      if (text !== row.shown) row.value.textContent = row.shown = text
+      if (text === row.shown) continue
+      row.value.textContent = row.shown = text
+      row.value.classList.toggle("zero", text === "0") // no stall: nothing to look at
     }
     const ago = cursor === null ? 0 : (HISTORY - 1 - cursor) * SAMPLE_MS / 1000, text = ago ? `${ago.toFixed(1)} s ago` : "now"
     if (this.when && this.when.textContent !== text) this.when.textContent = text

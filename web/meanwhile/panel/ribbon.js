@@ -30,6 +30,7 @@ export class Ribbon {
     this.delay = this.lead = 0
     this.width = this.height = 0
     this.ratio = 1
+    this.watching = false // without an own avatar
   }
 
   /** Forgets all packets. */
@@ -68,7 +69,7 @@ export class Ribbon {
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0)
     ctx.clearRect(0, 0, width, height)
     if (!(now > 0)) return
-    const delay = now - stats.playoutMs, lead = stats.commandMs - now
+    const delay = now - stats.playoutMs, lead = this.watching ? 0 : stats.commandMs - now
     this.delay += (delay - this.delay) * 0.4
     this.lead += (lead - this.lead) * 0.4
     const silent = stats.state === 2 ? 0 : stats.silentMs ?? 0
@@ -80,7 +81,7 @@ export class Ribbon {
     if (this.packets.length > KEEP) this.packets.splice(0, this.packets.length - KEEP)
     while (this.arrived.length > 1 && this.arrived[1] < now - this.past) this.arrived.shift()
 
-    const xp = x(stats.playoutMs), xn = x(now), xc = x(stats.commandMs)
+    const xp = x(stats.playoutMs), xn = x(now), xc = x(this.watching ? now : stats.commandMs)
     ctx.fillStyle = "rgba(215, 222, 232, 0.05)"
     ctx.fillRect(xp, top, xn - xp, bottom - top)
     ctx.fillStyle = "rgba(86, 180, 233, 0.09)"
@@ -99,7 +100,7 @@ export class Ribbon {
     // The three nows: each has its colour and its own kind of line.
     this.rule(xp, COLOR.other, [], top, bottom)
     this.rule(xn, COLOR.truth, [5, 3], top, bottom)
-    this.rule(xc, COLOR.mine, [1.5, 2.5], top, bottom)
+    if (!this.watching) this.rule(xc, COLOR.mine, [1.5, 2.5], top, bottom)
     this.labels(xp, xn, xc, top, bottom, short)
   }
 
@@ -220,7 +221,7 @@ export class Ribbon {
     ctx.textAlign = "left"
     ctx.fillStyle = COLOR.mine
     const own = short ? `you +${ms(this.lead)}` : `you, ${ms(this.lead)} ahead`
-    ctx.fillText(own, Math.min(xc - 4, width - ctx.measureText(own).width - 8), y)
+    if (!this.watching) ctx.fillText(own, Math.min(xc - 4, width - ctx.measureText(own).width - 8), y)
     if (short) return
     ctx.textAlign = "center"
     ctx.fillStyle = COLOR.truth

@@ -73,6 +73,7 @@ input[type=range]::-moz-range-thumb { width: 14px; height: 14px; border-radius: 
 .measure.sub .name { padding-left: 12px; color: var(--dim); }
 .measure:hover .name { background: linear-gradient(90deg, var(--back) 0, rgba(16, 21, 29, .6) calc(100% - 18px), transparent); }
 .measure b { flex: none; width: 104px; font-weight: 500; font-variant-numeric: tabular-nums; text-align: right; }
+.measure b.zero { color: var(--dim) !important; }
 [data-help] { cursor: help; }
 
 .happened { flex: 0 0 auto; }
