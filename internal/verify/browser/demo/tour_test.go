@@ -2,6 +2,7 @@ package demo_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,11 +143,29 @@ func TestTour(t *testing.T) {
 	p.Eval(fmt.Sprintf(preset, "As it is"), nil)
 	p.WaitFor("lost === 1 && g.transport && g.stats.state === 1 && g.me")
 	p.WaitLonger("g.stats.rttMs < 120", time.Minute)
+	var paths []float64
 	var notices []string
 	if p.Eval(`notices.filter(n => !/^Nothing/.test(n))`, &notices); len(
 		notices,
 	) > 0 { // a busy machine may be silent for long
 		t.Errorf("the page says %q", notices)
+	}
+
+	// A slider that is dragged is another network, and another path, when it is let go.
+	p.Eval(`window.drag = (type, ms) => {
+		const slider = `+inPanel+`.querySelector("input[data-setting=delayMs]")
+		slider.value = ms
+		slider.dispatchEvent(new Event(type))
+	}
+	window.paths = []
+	g.connection.change = () => { paths.push(g.settings.delayMs) }
+	for (const ms of [20, 25, 30]) drag("input", ms)
+	0`, nil)
+	time.Sleep(400 * time.Millisecond) // longer than a step of the keys may take
+	p.Eval(`drag("input", 35); drag("change", 35)`, nil)
+	p.WaitFor("paths.length > 0")
+	if p.Eval("paths", &paths); !slices.Equal(paths, []float64{35}) {
+		t.Errorf("a slider was dragged to 35 ms: other paths at %v ms", paths)
 	}
 	for _, line := range p.Console() {
 		t.Errorf("on the console: %s", line)

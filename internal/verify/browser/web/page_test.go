@@ -341,6 +341,8 @@ func TestPage(t *testing.T) {
 		if got := p.Errors(); len(got) != 1 || !strings.Contains(got[0], "nothing is not defined") {
 			t.Errorf("errors %q", got)
 		}
+		p.Eval("g.draw = () => {}", nil)
+		p.WaitFor(notice + ` === ""`) // it runs well again
 	})
 
 	t.Run("an engine that dies", func(t *testing.T) {

@@ -209,7 +209,7 @@ class Arena extends Bridge {
 
 export async function boot() {
   const map = await (await fetch("/arena/map.json")).json()
-  const arena = new Arena(map)
+  const arena = new Arena({ ...map, ...map.maps[0] })
   // The truth comes by WebSocket; here it comes from next door.
   const Real = globalThis.WebSocket
   globalThis.WebSocket = function (url, ...rest) {
