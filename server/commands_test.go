@@ -269,9 +269,10 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 // A datagram that the edge sends in the server's place spends the same budget, and is not sent
 // where it does not fit.
 func TestHeartbeatsCount(t *testing.T) {
-	n := newNest(t, Config{Budget: MinBudget})
+	n := newNest(t, Config{Budget: 2 * MinBudget})
 	p := n.connect("ann")
 	n.tick(nil)
+	n.s.SetLimits(p.id, Limits{Budget: MinBudget}) // it holds before the next packet
 	for range 20 {
 		n.s.Beat(p.id, n.now, MinBudget/20-wire.Overhead)
 	}

@@ -64,6 +64,8 @@ func (s *Server) SetLimits(id PlayerID, l Limits) (Limits, bool) {
 		l.RewindTotal = s.cfg.RewindTotal
 	}
 	p.limits = l
-	_ = p.down.path.capacity.SetCeiling(rate.BytesPerSecond(l.Budget)) // both are within their bounds
+	down := &p.down
+	_ = down.path.capacity.SetCeiling(rate.BytesPerSecond(l.Budget)) // both are within their bounds
+	_ = down.window.SetBudget(down.path.capacity.Rate())             // a heartbeat may come before the next packet
 	return l, true
 }
