@@ -211,8 +211,7 @@ func (s *seat) check(now clock.Time) {
 		if s.path.Down.Loss.Rate() > 0 {
 			wait = max(wait, min(longestRun/max(len(m.sent), 1), 8))
 		}
-		behind := time.Duration(srv.Tick()-min(tick, srv.Tick())) * srv.Period()
-		if behind > time.Duration(wait)*time.Second && !c.Quiet() {
+		if s.behind() > time.Duration(wait)*time.Second {
 			s.w.fail("blind: player %d, calm for %v, has tick %d of %d", s.i, calm, tick, srv.Tick())
 		}
 	}
@@ -255,8 +254,19 @@ func (s *seat) hasRoom() bool {
 	return s.path.Down.Mean() == 0 && s.path.Down.Loss.Rate() == 0 && 8*s.watched.limit >= 64_000
 }
 
-// checkKnown looks for entities that the player holds though the server stopped showing them. all
-// says whether to look for new ones.
+// behind returns how much older than the present the newest packet is that the player has, 0 in an
+// announced silence.
+func (s *seat) behind() time.Duration {
+	if s.p.Client.Quiet() {
+		return 0
+	}
+	srv := s.w.sim.Server
+	tick, _, _ := s.p.Client.Newest()
+	return time.Duration(srv.Tick()-min(tick, srv.Tick())) * srv.Period()
+}
+
+// checkKnown looks for entities that the player holds though the server stopped showing them, in
+// packets up to the newest that it has. all says whether to look for new ones.
 func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	m, h, v := &s.watched, s.w.sim.Server.History(), s.w.sim.Server.View(s.p.ID)
 	if v == nil || calm < staleFor {
@@ -270,8 +280,9 @@ func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	m.lastSeen = slices.DeleteFunc(m.lastSeen, func(d departure) bool {
 		return !left(d.id) || s.p.Client.Store().Find(d.id) == nil
 	})
+	heard := now.Add(-s.behind())
 	for _, d := range m.lastSeen {
-		if now.Sub(d.at) > staleFor {
+		if heard.Sub(d.at) > staleFor {
 			s.w.fail("stale: player %d, calm for %v, holds entity %d that left %v ago", s.i, calm, d.id, now.Sub(d.at))
 		}
 	}
