@@ -152,10 +152,11 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 // checkPrediction returns an error that names what is outside its bounds of how much is predicted,
 // and how corrections are hidden.
 func checkPrediction(cfg *Config) error {
-	if err := cfg.Smoothing.Check(); err != nil {
-		return fault.Errorf("client: %w", err)
+	err := cfg.Smoothing.Check()
+	if err == nil {
+		err = cfg.Tolerance.Check()
 	}
-	if err := cfg.Tolerance.Check(); err != nil {
+	if err != nil {
 		return fault.Errorf("client: %w", err)
 	}
 	if cfg.MaxPrediction < 0 {

@@ -96,6 +96,7 @@ func (t *timelines) synchronise(
 	at clock.Time, h *wire.Header, sent *wire.Packet, quiet bool,
 ) (period, trip time.Duration) {
 	queued := t.down.Queued(at, at.Sub(at.Near(h.Stamp)))
+	begun := t.est.Resets()
 	if h.HasEcho && sent != nil {
 		left := at.Near(h.Stamp)
 		hold := left.Sub(h.Arrival(left))               // how long the server kept our stamp
@@ -107,6 +108,9 @@ func (t *timelines) synchronise(
 		}
 	} else {
 		t.est.ReceiveOneWay(at, h.Stamp)
+	}
+	if offset, _ := t.est.Offset(); t.est.Resets() != begun && t.play.Floor()+offset < -clock.StepLimit {
+		t.play.Reset() // a clock was set: what came before would have come sooner than it left
 	}
 	if period = h.Period; period == 0 {
 		period = t.period

@@ -183,6 +183,34 @@ func TestClockStepStartsAnew(t *testing.T) {
 	}
 }
 
+// Between a local clock that was set back and the next estimate a packet arrives, and the server's
+// clock falls behind before more do: the playout time does not go by that packet any more.
+func TestFloorFromBeforeAnEstimateThatBeginsAnew(t *testing.T) {
+	tl := &newClient(t).time
+	for i := range clock.Tick(30) {
+		tl.arrives(100+i, 0, 0)
+	}
+	now := tl.now + 29*clock.Time(testPeriod)
+	tl.begin(now)
+	server := tickTime(129)
+	arrives := func(tick clock.Tick, after, asleep time.Duration) {
+		now, server = now.Add(after), server.Add(after-asleep)
+		h := wire.Header{Server: true, Tick: tick, HasTime: true, Time: server.Stamp(), Stamp: server.Stamp(),
+			NextDue: 5, HasEcho: true, Echo: now.Stamp(), EchoAt: server.Stamp()}
+		tl.synchronise(now, &h, &wire.Packet{Sent: now}, false)
+	}
+	now -= 12 * clock.Time(time.Second)
+	tl.followStep(tl.begin(now))
+	arrives(130, testPeriod, 0)
+	if got, want := tl.play.Floor(), now.Sub(server); got != want {
+		t.Fatalf("after the local clock was set packets take %v, want %v", got, want)
+	}
+	arrives(131, 6*time.Second, 420*time.Millisecond)
+	if got, want := tl.play.Floor(), now.Sub(server); got != want {
+		t.Errorf("after the server slept packets take %v, want %v", got, want)
+	}
+}
+
 // Until the server has reported on commands they are made a tick further ahead, or, where frames
 // are as long as ticks, none would ever be made that it can report on. The lead of a player who is
 // away stays as it is.

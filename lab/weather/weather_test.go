@@ -123,6 +123,9 @@ func TestPlans(t *testing.T) {
 		{"a clock that jumps ahead while a tick takes 0.4 s: what is heard first after it comes late",
 			"seed 5000309 game arena paths lan,lan rate 20 send 20 things 0 see 250 queued false budget 32000 end 8960; " +
 				"server-slow 8060+900 p-1 x400; clock 8130+0 p1 x14169"},
+		{"a server that stops for 6.7 s, and sleeps for 0.4 s of them, just after the player's clock was set back",
+			"seed 6000895 game storm paths lan rate 30 send 10 things 0 see 12 queued false budget 64000 end 13400; " +
+				"clock 6600+0 p0 x-12735; server-stop 6670+6730 p-1 x0; server-sleep 12120+420 p-1 x0"},
 		{"a budget that becomes smaller while a tick takes 0.3 s: heartbeats, too, keep to the new one",
 			"seed 134762399 game storm paths ocean rate 30 send 20 things 15 see 250 queued false budget 13000 end 17930; " +
 				"budget 14500+3430 p0 x191; server-slow 17780+20 p-1 x282"},

@@ -354,6 +354,10 @@ func (c *Clock) Delay() time.Duration {
 	return c.local.Sub(c.t) - c.ages.Floor()
 }
 
+// Floor returns the least arrival - stamp of the last estimate.FloorWindow, which Delay is above; 0
+// before the first packet.
+func (c *Clock) Floor() time.Duration { return c.ages.Floor() }
+
 // Age returns how old the newest state that arrived is at local, above the floor.
 func (c *Clock) Age(local clock.Time) time.Duration { return c.ages.Age(local) }
 
