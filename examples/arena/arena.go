@@ -79,6 +79,7 @@ type Player struct {
 	Hits  int `net:"int,0..9999,server"` // of them
 
 	Voted game.ID `net:"handle,server"` // the newest Poll that the player voted in
+	Yes   bool    `net:"bool,server"`   // and how
 }
 
 // Pack lies on a pad until someone takes it.

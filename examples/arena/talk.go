@@ -82,27 +82,34 @@ func vote(w *game.World, from game.ID, b Ballot) (Count, error) {
 		case p.Voted == id:
 			return Count{v.Yes, v.No}, errors.New("you have voted")
 		}
-		p.Voted = id
-		v.count(b.Yes)
+		p.Voted, p.Yes = id, b.Yes
+		v.count(w, id)
 		return Count{v.Yes, v.No}, nil
 	}
-	v := Poll{What: b.What, By: p.Name, Open: true, Ends: w.Tick() + VoteTicks}
-	v.count(true)
-	p.Voted = Polls.Spawn(w, v)
-	return Count{v.Yes, v.No}, nil
+	p.Voted, p.Yes = Polls.Spawn(w, Poll{What: b.What, By: p.Name, Yes: 1, Open: true, Ends: w.Tick() + VoteTicks}), true
+	return Count{Yes: 1}, nil
 }
 
-func (v *Poll) count(yes bool) {
-	if yes {
-		v.Yes = min(v.Yes+1, MaxScore)
-	} else {
-		v.No = min(v.No+1, MaxScore)
+// count counts the votes of those who are here, so that nobody votes twice by coming again.
+func (v *Poll) count(w *game.World, id game.ID) {
+	v.Yes, v.No = 0, 0
+	for _, p := range Players.All(w) {
+		switch {
+		case p.Voted != id:
+		case p.Yes:
+			v.Yes = min(v.Yes+1, MaxScore)
+		default:
+			v.No = min(v.No+1, MaxScore)
+		}
 	}
 }
 
 // polls closes a vote whose time is over, does what it decided, and clears it away later.
 func polls(w *game.World) {
 	for id, v := range Polls.All(w) {
+		if v.Open {
+			v.count(w, id)
+		}
 		switch {
 		case v.Open && (w.Tick() >= v.Ends || v.Yes+v.No >= Players.Len(w)):
 			v.Open, v.Ends = false, w.Tick()+PauseTicks

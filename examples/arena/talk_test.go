@@ -10,11 +10,12 @@ import (
 	"meanwhile/netsim"
 )
 
-// What a player says reaches all, under the name that the server knows; a vote restarts the round.
+// What a player says reaches all, under the name that the server knows; a vote restarts the round,
+// and who has left has no vote in it.
 func TestChatAndVote(t *testing.T) {
 	m := gametest.New(t, &Game, 11)
 	ann, bob := m.Join("ann", netsim.HotelWiFi, nil), m.Join("bob", netsim.TrainLTE, nil)
-	eve := m.Join("eve", netsim.LAN, nil)
+	eve, gone := m.Join("eve", netsim.LAN, nil), m.Join("gus", netsim.LAN, nil)
 	var lines []Line
 	answers := map[string][]string{}
 	for _, p := range m.Sim.Players() {
@@ -54,7 +55,15 @@ func TestChatAndVote(t *testing.T) {
 	}
 	vote(ann, true)
 	vote(ann, true)
+	vote(gone, true)
 	vote(eve, false)
+	gone.Leave()
+	m.Run(time.Second)
+	for _, v := range Polls.All(m.Server()) {
+		if v.Yes != 1 || v.No != 1 {
+			t.Errorf("%d for, %d against, after one of two for it left", v.Yes, v.No)
+		}
+	}
 	if n, open := number(); n != before || !open {
 		t.Fatalf("round %d, vote open %v after two of three votes", n, open)
 	}
@@ -67,7 +76,7 @@ func TestChatAndVote(t *testing.T) {
 	if len(lines) != len(want) || lines[0] != want[0] || lines[1] != want[1] || lines[2] != want[2] {
 		t.Errorf("bob read %q, want %q", lines, want)
 	}
-	for name, want := range map[string]string{"ann": "[1:0 you have voted]", "eve": "[1:1]",
+	for name, want := range map[string]string{"ann": "[1:0 you have voted]", "eve": "[2:1]",
 		"bob": "[2:1 the last vote has just ended]"} {
 		if got := fmt.Sprint(answers[name]); got != want {
 			t.Errorf("%s was answered %s, want %s", name, got, want)
