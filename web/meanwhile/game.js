@@ -28,6 +28,8 @@ const AWAY_MS = 500
 const GOODBYE = "goodbye"
 /** How long the Worker stays for the goodbye of a page that leaves. */
 const GOODBYE_MS = 200
+/** After how long without progress the page says what it waits for. */
+const SLOW_MS = 8000
 /** The engine's own event, which games without presses do not have. */
 const RECEIPT = "receipt"
 /** Floats for the own avatar and for the world at first; both grow as needed. */
@@ -187,17 +189,28 @@ export class PageGame {
     const { options } = this
     const config = this.config = await loadConfig(options)
     mark("configured")
-    const loading = `Loading ${config.game}…`
-    this.notice.show("veil", loading, { progress: 0 })
     const connection = this.connection = config.local ? null : new Connection(this)
-    const [engine, guest] = await Promise.all([
-      startEngine(config, progress => {
-        const all = progress !== null && progress >= 1 // what is left is the browser's: it compiles
-        if (!this.engine) this.notice.show("veil", all ? `Starting ${config.game}…` : loading, { progress: all ? null : progress })
-      }),
-      config.saves ? guestKey() : "",
-      connection?.compareClocks(),
-    ])
+    let slow = 0, missing = "the game’s program"
+    const show = (/** @type {string} */ doing, /** @type {number | null} */ progress) => {
+      const first = `${doing} ${config.game}…`
+      this.notice.show("veil", first, { progress })
+      clearTimeout(slow)
+      slow = window.setTimeout(() => {
+        if (!this.stopped) this.notice.show("veil", first, { progress: null, second: `Still waiting for ${missing}.` })
+      }, SLOW_MS)
+    }
+    show("Loading", 0)
+    const starting = startEngine(config, progress => {
+      const all = progress !== null && progress >= 1 // what is left is the browser's: it compiles
+      if (slow) show(all ? "Starting" : "Loading", all ? null : progress)
+    }).then(engine => {
+      missing = "this page’s transport"
+      return engine
+    })
+    const [engine, guest] = await Promise.all([starting, config.saves ? guestKey() : "", connection?.compareClocks()]).finally(() => {
+      clearTimeout(slow)
+      slow = 0
+    })
     this.engine = this.log.record(engine, config.schema)
     const settings = { autopilot: options.autopilot ? 1 : 0, watch: this.options.watch ? 1 : 0, ...options.settings }
     const { error, layout } = this.call("start",

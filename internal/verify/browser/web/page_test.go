@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
 	"image/color"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 
 	"meanwhile/internal/verify/browser"
 	"meanwhile/web"
@@ -384,6 +388,29 @@ func TestStarting(t *testing.T) {
 			p.Errors() // the browser complains of what is missing as well
 		})
 	}
+	// After eight seconds without progress, which are short here, the page says what it waits for.
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`{
+			const { setTimeout } = window
+			window.setTimeout = (f, ms, ...more) => setTimeout(f, ms === 8000 ? 300 : ms, ...more)
+			if (location.search === "?deaf") window.Worker = class { postMessage() {} }
+		}`).Do(ctx)
+		return err
+	}))
+	s := newSite(t)
+	held := make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release) // before the site ends
+	s.mux.HandleFunc("/slow.js", func(http.ResponseWriter, *http.Request) { <-held })
+	s.set(`{"game": "zap", "local": true, "engine": "/slow.js"}`)
+	p.Open(s.URL + "/open.html")
+	p.WaitFor(notice + ` === "Loading zap…\n\nStill waiting for the game’s program."`)
+	release()
+	p.WaitFor(notice + `.startsWith("The game could not start:")`)
+	p.Errors()
+	s.set(`{"game": "zap", "engine": "/testdata/zap.js", "schema": "1", "websocket": "/none"}`)
+	p.Open(s.URL + "/open.html?deaf")
+	p.WaitFor(notice + ` === "Loading zap…\n\nStill waiting for this page’s transport."`)
 }
 
 // A real program in WebAssembly is fetched, starts and plays, and the page shows its panic.
