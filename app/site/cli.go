@@ -120,11 +120,13 @@ func Status(err error) int {
 	return 2
 }
 
-// Run prints the address of a site, opens it if asked to, and serves until ctx ends. It returns the
-// exit status.
+// Run prints the address of a site and, but for dev, which starts it again and again, what players
+// get there. It opens it if asked to, and serves until ctx ends. It returns the exit status.
 func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stdout, s.URL())
-	fmt.Fprintln(stderr, s.players())
+	if s.cfg.Dev == nil {
+		fmt.Fprintln(stderr, s.players())
+	}
 	if open {
 		if err := OpenBrowser(s.URL()); err != nil {
 			fmt.Fprintf(stderr, "%s: no browser could be opened: %v\n", name, err)

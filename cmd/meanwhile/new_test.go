@@ -267,6 +267,9 @@ func TestDev(t *testing.T) {
 	if alarm := alarms.FindString(errs.String()); alarm != "" {
 		t.Errorf("dev says more than that its world began anew: %s", alarm)
 	}
+	if said := errs.String(); strings.Contains(said, "Players on this machine") {
+		t.Errorf("each program says what players get: %s", said)
+	}
 	edit(t, filepath.Join(dir, "web", "game.js"), "lineWidth = 0.12", "lineWidth = 0.2")
 	until("a changed page is loaded anew", func(s *site.DevStatus) bool { return s.Build == 3 && s.Page > 0 })
 }
