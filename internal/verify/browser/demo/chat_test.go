@@ -16,10 +16,10 @@ func TestChatAndVote(t *testing.T) {
 	url := live(t)
 	ann := browser.New(t)
 	ann.Open(url + "/?bot=0&name=ann&delay=60&loss=5")
-	ann.WaitFor("globalThis.g?.me")
+	ann.WaitFor(ready)
 	bob := ann.NewWindow()
 	bob.Open(url + "/?bot=0&name=bob")
-	bob.WaitFor("globalThis.g?.me")
+	bob.WaitFor(ready)
 
 	said := func(p *browser.Page) string {
 		return `[...document.querySelectorAll("#log p")].map(p => p.innerText).join(" | ")`

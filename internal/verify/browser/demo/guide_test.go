@@ -81,7 +81,7 @@ func TestName(t *testing.T) {
 	url := live(t)
 	p := browser.New(t)
 	p.Open(url)
-	p.WaitLonger(`globalThis.g?.me`, time.Minute)
+	p.WaitLonger(ready, time.Minute)
 	p.Eval(`{
 		document.getElementById("name").value = "  Grace  "
 		document.getElementById("who").requestSubmit()

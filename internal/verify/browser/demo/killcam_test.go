@@ -52,7 +52,7 @@ func TestKillcam(t *testing.T) {
 
 	p := browser.New(t)
 	p.Open(s.URL() + "/?name=ann&bot=0")
-	p.WaitFor("globalThis.g?.me && g.on.frag && g.world.player.length === 2 && g.world.player.every(q => q.name)")
+	p.WaitFor(ready + " && g.world.player.length === 2 && g.world.player.every(q => q.name)")
 	// deaths has an entry for each death: how far from the middle of the stage the killer's name was drawn
 	// with the label and without it, what the label said, for how long the avatar was dead, whether the
 	// label went meanwhile, and whether it was gone when the avatar was back.

@@ -67,7 +67,7 @@ func TestShotLeavesReceipt(t *testing.T) {
 	url := live(t)
 	p := browser.New(t)
 	p.Open(url + "?delay=60")
-	p.WaitFor("globalThis.g?.me && g.on.receipt")
+	p.WaitFor(ready)
 	p.Eval(`{
 		const { receipt } = g.on
 		window.receipts = []
@@ -250,6 +250,10 @@ func TestArena(t *testing.T) {
 	p.Screenshot("phone")
 }
 
+// ready is an expression of the page: it plays, and has all of its parts. It joins before it makes most of
+// them, its handlers of events, its own draw and its lines for names and chat.
+const ready = `globalThis.g?.me && g.on.frag`
+
 // inPanel is an expression of the page: what the panel consists of.
 const inPanel = `document.querySelector(".meanwhile-panel")?.shadowRoot`
 
@@ -318,7 +322,7 @@ func TestOwnRocketIsOneObject(t *testing.T) {
 	url := live(t)
 	p := browser.New(t) // after the site, so that it is closed before it
 	p.Open(url + "/?delay=100&bot=0")
-	p.WaitFor("globalThis.g?.me && g.stats.rttMs > 150")
+	p.WaitFor(ready + " && g.stats.rttMs > 150")
 	p.Eval(`{
 		const { draw, command } = g, { id } = g.me
 		let had = 0, fired = false, aim = 0
@@ -381,7 +385,7 @@ func TestMeasures(t *testing.T) {
 		const rows = [...`+inPanel+`?.querySelectorAll(".measure") ?? []]
 		return rows.find(r => r.querySelector(".name").textContent === name)?.querySelector("b").textContent ?? ""
 	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
-	p.WaitFor("globalThis.g?.me && g.world.player.length === 8")
+	p.WaitFor(ready + " && g.world.player.length === 8")
 	p.WaitFor("number('How late others are drawn') > 0 && number('Clock error') > 0")
 	// On the server's own machine they are small, apart from what a busy machine adds to round
 	// trips and to the path down.

@@ -35,7 +35,7 @@ func TestReportedMomentReplays(t *testing.T) {
 	}, sites.Program(t, "demo/client", "arena"))
 	p := browser.New(t)
 	p.Open(s.URL() + "?profile=lte-c")
-	p.WaitFor("globalThis.g?.me && g.stats.rttMs > 0")
+	p.WaitFor(ready + " && g.stats.rttMs > 0")
 	p.Eval(`{ // a hand plays, after the bot has
 		window.drawn = 0
 		const { draw } = g

@@ -14,7 +14,7 @@ func TestRequestsOverALostConnection(t *testing.T) {
 	}
 	p := browser.New(t)
 	p.Open(live(t) + "/?bot=0&name=ann")
-	p.WaitFor("globalThis.g?.me")
+	p.WaitFor(ready)
 	p.Eval("window.sinceMs = performance.now(), 0", nil)
 	p.WaitFor("performance.now() - sinceMs > 4000") // who has just come is not waited for
 	// Nothing that the page sends from here on leaves it, and the answer is none yet.

@@ -58,7 +58,7 @@ var scenes = []struct {
 }
 
 const (
-	playing = `globalThis.g?.me && g.world.player.length >= 8 && g.stats.rttMs > 0`
+	playing = `globalThis.g?.me && g.on.frag && g.world.player.length >= 8 && g.stats.rttMs > 0`
 	// overNow draws the page as if the round were over.
 	overNow = `{
 		const draw = g.draw
