@@ -26,7 +26,7 @@ func TestRequestsOverALostConnection(t *testing.T) {
 	p.WaitFor("performance.now() - sinceMs > 500")
 	p.Eval(`answer && crash`, nil)
 	p.Eval(`delete g.connection.send, g.connection.renew(), 0`, nil)
-	p.WaitFor(`answer`)
+	p.WaitFor(`answer && g.me`)
 	p.Eval(`answer === "answered" && g.me.id === id || crash`, nil)
 
 	p.Eval(ask, nil)
