@@ -45,17 +45,20 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	d := arena.Game // in which ann kills every bot once a second
+	d := arena.Game // in which ann kills every bot once a second, as soon as bob is there
 	referee := d.Referee
 	d.Referee = func(w *game.World) {
-		var ann game.ID
+		var ann, bob game.ID
 		for id, p := range arena.Players.All(w) {
-			if p.Name == "ann" {
+			switch p.Name {
+			case "ann":
 				ann = id
+			case "bob":
+				bob = id
 			}
 		}
 		for id, p := range arena.Players.All(w) {
-			if p.Name != "bob" && id != ann && ann != 0 && p.Alive && w.Tick()%arena.Rate == 0 {
+			if id != bob && id != ann && bob != 0 && ann != 0 && p.Alive && w.Tick()%arena.Rate == 0 {
 				p.Health, p.By = 0, ann
 			}
 		}
