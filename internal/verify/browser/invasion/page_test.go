@@ -26,7 +26,7 @@ func TestPage(t *testing.T) {
 	p.Open(url + "?bot&name=ann&downKbps=13")
 	p.WaitLonger(
 		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
-		40*time.Second,
+		2*time.Minute,
 	)
 	p.WaitLonger(
 		`game.world.creature.filter(c => Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`,

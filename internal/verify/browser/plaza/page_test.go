@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 	p.Open(url + "?name=ann")
 	p.WaitLonger(
 		`window.game?.me && plaza.place() && game.world.avatar.length === 61 && game.stats.rttMs > 0`,
-		40*time.Second,
+		2*time.Minute,
 	)
 	p.Eval(`{
 		game.send("chat", { text: "Good evening!" })
