@@ -238,7 +238,9 @@ func TestDemoInBrowser(t *testing.T) {
 	if len(truth) != 2+4*8 || truth[0] < 1 || truth[1] != 8 {
 		t.Errorf("the truth is %v", truth)
 	}
-	p.Eval(`document.querySelector(".meanwhile-panel").shadowRoot.querySelector("[data-setting=truth]").click()`, nil)
+	const truthSwitch = `document.querySelector(".meanwhile-panel").shadowRoot.querySelector("[data-setting=truth]")`
+	p.WaitFor(truthSwitch)
+	p.Eval(truthSwitch+".click()", nil)
 	p.WaitFor("g.world.player.length === 8")
 	p.Screenshot("demo")
 	var stats map[string]any

@@ -33,12 +33,18 @@ const (
 	ports     = 10000
 )
 
+// given are the ports that Port returned: their programs may not listen yet.
+var given sync.Map
+
 // Port returns a port of 127.0.0.1 on which nobody listens, TCP and UDP, for programs that cannot
 // choose one and print it. As nobody gets it by chance, it stays free until the program listens.
 func Port(t testing.TB) string {
 	t.Helper()
 	for range ports {
 		port := strconv.Itoa(firstPort + rand.IntN(ports))
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
 		addr := net.JoinHostPort("127.0.0.1", port)
 		tcp, err := net.Listen("tcp", addr)
 		if err != nil {
