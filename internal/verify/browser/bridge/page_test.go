@@ -375,6 +375,12 @@ func TestUndo(t *testing.T) {
 		c.Fire = c.Fire && !refuse.Load()
 		zap.Game.Act(w, me, c)
 	}
+	def.Referee = func(w *game.World) { // with gems that tremble, or the server would have nothing to say for seconds
+		zap.Game.Referee(w)
+		for _, gem := range zap.Gems.All(w) {
+			gem.Pos.X += []float64{-0.02, 0.02}[w.Tick()%2]
+		}
+	}
 	url, _ := serve(t, sites.Rules(t, &def), 0)
 	p := browser.New(t) // after the site, so that it is closed before it
 	fresh(p, url, "?delayMs=60")
