@@ -25,6 +25,7 @@ const (
 	WarmUpTicks  = 5 * Rate   //
 	RoundTicks   = 180 * Rate //
 	ResultTicks  = 8 * Rate   // nobody can shoot, the scores stay
+	StandTicks   = Rate / 2   // nobody moves, longer than the new map takes to all screens
 	MaxScore     = 999        // and deaths
 )
 
@@ -190,7 +191,7 @@ func birthplace(w *game.World, me game.ID) geom.Vec2 {
 func act(w *game.World, me game.ID, c Cmd) {
 	p := Players.Get(w, me)
 	p.Aim = c.Aim
-	if !p.Alive {
+	if !p.Alive || standing(w) {
 		return
 	}
 	g := groundAt(w)
@@ -228,6 +229,14 @@ func armed(w *game.World) bool {
 		return w.Tick() >= r.Open && w.Tick() < r.Shut
 	}
 	return true
+}
+
+// standing reports whether a round has just begun: nobody moves before all see the new map.
+func standing(w *game.World) bool {
+	for _, r := range Rounds.All(w) {
+		return w.Tick() < r.Open
+	}
+	return false
 }
 
 // referee runs after all commands of a tick, on the server alone.
@@ -268,7 +277,7 @@ func next(w *game.World, r *Round, level int) {
 		count(w)
 	case Result:
 		r.Number, r.Phase = min(r.Number+1, MaxScore), Play
-		r.Open, r.Shut = r.Ends, r.Ends+RoundTicks
+		r.Open, r.Shut = r.Ends+StandTicks, r.Ends+RoundTicks
 		r.Ends = r.Shut
 		if r.Map != level {
 			r.Map = level

@@ -299,6 +299,18 @@ func TestRounds(t *testing.T) {
 		if c.number == 2 && c.phase == Play && (h.get(me).Score != 0 || h.get(me).Deaths != 0) {
 			t.Errorf("scores of the last round stand: %+v", h.get(me))
 		}
+		// At the begin of a further round nobody moves or shoots.
+		for range StandTicks {
+			if c.number == 1 || c.phase != Play {
+				break
+			}
+			at := h.get(me).Pos
+			shots := len(h.shots(h.step(me, Cmd{Fire: true, Jump: true, Move: geom.Vec2{X: 1}})))
+			if h.get(me).Pos != at || shots > 0 {
+				t.Fatalf("tick %d, %d before weapons work: %d shots, from %v to %v", h.tick, round().Open-h.tick, shots, at,
+					h.get(me).Pos)
+			}
+		}
 		// The first and the last tick of the phase: whether the rifle works.
 		fires := func() bool {
 			arm(h.get(me))

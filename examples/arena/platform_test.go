@@ -13,12 +13,12 @@ import (
 	"meanwhile/netsim"
 )
 
-// play begins a round on the n-th level.
+// play begins a round on the n-th level, and waits until players move.
 func (h *hall) play(n int) *level {
 	for _, r := range Rounds.All(h.world()) {
 		r.Map, r.Phase, r.Ends = (n+len(levels)-1)%len(levels), Result, h.tick+1
 	}
-	h.pass(1)
+	h.pass(1 + StandTicks)
 	return levelAt(h.world())
 }
 
