@@ -41,7 +41,8 @@ import (
 // Limits on how long a broken test hangs. Within them a machine may be as slow as it likes.
 const (
 	startLimit  = 60 * time.Second // from starting the program to its first word
-	actionLimit = 30 * time.Second // one call of a method
+	actionLimit = 30 * time.Second // one call of a method, except of those that wait
+	waitLimit   = 2 * time.Minute  // WaitFor
 	closeLimit  = 10 * time.Second // closing the browser politely, before it is killed
 	pollEvery   = 20 * time.Millisecond
 	starts      = 3    // attempts: Chromium sometimes crashes at its start, which is no test's failure
@@ -333,7 +334,7 @@ func (p *Page) eval(js string, into any) error {
 // not true yet.
 func (p *Page) WaitFor(js string) {
 	p.t.Helper()
-	p.WaitLonger(js, actionLimit)
+	p.WaitLonger(js, waitLimit)
 }
 
 // WaitLonger is WaitFor with a limit of its own.

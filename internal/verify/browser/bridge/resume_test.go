@@ -31,7 +31,7 @@ func reload(t *testing.T, p *browser.Page, log *sites.Log) (before, after float6
 		p.WaitFor("g.me && g.me.mine")
 		before, gone := number(p, "g.me.id"), strings.Count(log.String(), "did not come back")
 		p.Eval("window.old = true; setTimeout(() => location.reload(), 0)", nil)
-		p.WaitLonger(`typeof old === "undefined" && window.g && g.me && g.me.mine`, 2*time.Minute)
+		p.WaitFor(`typeof old === "undefined" && window.g && g.me && g.me.mine`)
 		if strings.Count(log.String(), "did not come back") == gone {
 			return before, number(p, "g.me.id")
 		}
@@ -116,7 +116,7 @@ func TestCut(t *testing.T) {
 		p.Eval("g.autopilot = true", nil)
 	}
 	for _, p := range pages {
-		p.WaitLonger("g.me && g.me.score > 0", time.Minute)
+		p.WaitFor("g.me && g.me.score > 0")
 		p.Eval("g.autopilot = false", nil)
 	}
 	for _, cut := range []struct {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"meanwhile/app/site"
 	"meanwhile/demo"
@@ -89,7 +88,7 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 	if len(key) != 32 || len(other) != 32 || key == other {
 		t.Errorf("two tabs of one browser have the keys %q and %q", key, other)
 	}
-	bob.WaitLonger(frags+" >= 4", time.Minute) // ann has passed Ada, and is in the first three
+	bob.WaitFor(frags + " >= 4") // ann has passed Ada, and is in the first three
 	ann.WaitFor("g.me && " + frags + " >= 4")
 	ann.Screenshot("board")
 	before := 0
@@ -103,8 +102,8 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 	}
 	stop()
 	serve()
-	bob.WaitLonger("g.stats.state !== 0 && g.world.best.length >= 6 && "+frags+" >= "+jsonOf(before), time.Minute)
-	bob.WaitLonger("g.world.best.filter(b => b.name === 'ann').length === 1 && "+frags+" > "+jsonOf(before+4), time.Minute)
+	bob.WaitFor("g.stats.state !== 0 && g.world.best.length >= 6 && " + frags + " >= " + jsonOf(before))
+	bob.WaitFor("g.world.best.filter(b => b.name === 'ann').length === 1 && " + frags + " > " + jsonOf(before+4))
 	ann.Errors() // of the time between two servers
 	bob.Errors()
 }

@@ -77,7 +77,7 @@ func TestChatAndVote(t *testing.T) {
 	if refused != "you have voted" {
 		t.Errorf("a second vote was answered %q", refused)
 	}
-	ann.WaitLonger(said(ann)+`.includes("The round is a minute longer")`, time.Minute)
+	ann.WaitLonger(said(ann)+`.includes("The round is a minute longer")`, 5*time.Minute) // 20 s of the server's time
 	bob.WaitFor("document.getElementById('poll').hidden")
 
 	// On a telephone, too, the line lies on the stage.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"meanwhile/demo"
 	"meanwhile/docs"
@@ -81,13 +80,13 @@ func TestName(t *testing.T) {
 	url := live(t)
 	p := browser.New(t)
 	p.Open(url)
-	p.WaitLonger(ready, time.Minute)
+	p.WaitFor(ready)
 	p.Eval(`{
 		document.getElementById("name").value = "  Grace  "
 		document.getElementById("who").requestSubmit()
 	}`, nil)
-	p.WaitLonger(`globalThis.g?.me?.name === "Grace" && new URLSearchParams(location.search).get("name") === "Grace" &&
-		document.getElementById("name").value === "Grace"`, time.Minute)
+	p.WaitFor(`globalThis.g?.me?.name === "Grace" && new URLSearchParams(location.search).get("name") === "Grace" &&
+		document.getElementById("name").value === "Grace"`)
 	p.Open(url)
-	p.WaitLonger(`globalThis.g?.me?.name.startsWith("Grace") && g.options.name === "Grace"`, time.Minute)
+	p.WaitFor(`globalThis.g?.me?.name.startsWith("Grace") && g.options.name === "Grace"`)
 }

@@ -75,7 +75,7 @@ func TestShotLeavesReceipt(t *testing.T) {
 		0
 	}`, nil)
 	// A hit: another shot may start elsewhere on the server, where its target was the same place.
-	p.WaitLonger("receipts.some(e => e.hit && e.offMm === 0)", time.Minute)
+	p.WaitFor("receipts.some(e => e.hit && e.offMm === 0)")
 	var e struct {
 		Mine       bool
 		Entity, Me int
@@ -440,7 +440,7 @@ func TestMeasures(t *testing.T) {
 	p.Eval(fmt.Sprintf(preset, "LTE on a train"), nil)
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
 	// Measurements of the path before take a while to lose their weight.
-	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute)
+	p.WaitFor("g.stats.clockBoundMs > 8 && number('Newest record') > 20")
 	p.WaitFor("number('How late others are drawn') > 170 && number('the least that works') > 170")
 	var ages int
 	p.Eval(`new Promise(done => {

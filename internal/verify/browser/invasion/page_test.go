@@ -24,14 +24,9 @@ func TestPage(t *testing.T) {
 	p := browser.New(t)
 	p.Resize(1280, 800)
 	p.Open(url + "?bot&name=ann&downKbps=13")
-	p.WaitLonger(
-		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
-		2*time.Minute,
-	)
-	p.WaitLonger(
-		`game.world.creature.filter(c => Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`,
-		2*time.Minute,
-	) // until a herd has arrived
+	p.WaitFor(`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`)
+	p.WaitFor(`game.world.creature.filter(c =>
+		Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`) // until a herd has arrived
 	p.Screenshot("battle")
 	p.Eval(`dispatchEvent(new KeyboardEvent("keydown", { code: "KeyR" }))`, nil)
 	var mean struct{ Near, Far, Known float64 }

@@ -24,8 +24,8 @@ func TestTwoPages(t *testing.T) {
 	ann.Open(url + path + "ann")
 	bob.Open(url + path + "bob&bot")
 	for _, p := range []*browser.Page{ann, bob} {
-		p.WaitLonger(`game.me && game.world.ball[0]?.predicted && game.world.player.length === 6 && game.stats.rttMs > 140 &&
-			game.world.match[0]?.phase === "play" && game.stats.tick > game.world.match[0].start + 60`, 2*time.Minute)
+		p.WaitFor(`game.me && game.world.ball[0]?.predicted && game.world.player.length === 6 && game.stats.rttMs > 140 &&
+			game.world.match[0]?.phase === "play" && game.stats.tick > game.world.match[0].start + 60`)
 	}
 	// The page itself counts frames from the key to the first movement: a round trip would be 9. After a
 	// goal nobody may move for a second.

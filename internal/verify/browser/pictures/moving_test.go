@@ -59,7 +59,7 @@ func record(t *testing.T, p *browser.Page) []frame {
 	if *update {
 		p.WaitLonger("steered.done()", picRecords+time.Minute)
 	} else {
-		p.WaitLonger(fmt.Sprintf("steered.kept.length >= %d", few), time.Minute)
+		p.WaitFor(fmt.Sprintf("steered.kept.length >= %d", few))
 	}
 	var drawn []float64
 	p.Eval("steered.kept.map(k => k.MS)", &drawn)
@@ -98,11 +98,11 @@ func TestMovingPicture(t *testing.T) {
 	p := browser.New(t)
 	p.Run(emulation.SetDeviceMetricsOverride(pageWidth, pageHeight, 1, false))
 	p.Open(url + "?bot=0&name=You&profile=ocean")
-	p.WaitLonger(playing, time.Minute)
+	p.WaitFor(playing)
 	p.Eval(beside+`("raw")`, nil)
-	p.WaitLonger(`document.querySelector("iframe")?.contentWindow.g?.stats.rttMs > 120`, time.Minute)
+	p.WaitFor(`document.querySelector("iframe")?.contentWindow.g?.stats.rttMs > 120`)
 	p.Eval(steer, nil)
-	p.WaitLonger(`globalThis.steered`, time.Minute)
+	p.WaitFor(`globalThis.steered`)
 	if *update {
 		time.Sleep(5 * time.Second) // the paths are known by then
 	}

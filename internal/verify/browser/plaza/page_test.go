@@ -21,17 +21,14 @@ func TestPage(t *testing.T) {
 	url := process.Start(t, cmd, 5*time.Minute).URL()
 	p := browser.New(t)
 	p.Open(url + "?name=ann")
-	p.WaitLonger(
-		`window.game?.me && plaza.place() && game.world.avatar.length === 61 && game.stats.rttMs > 0`,
-		2*time.Minute,
-	)
+	p.WaitFor(`window.game?.me && plaza.place() && game.world.avatar.length === 61 && game.stats.rttMs > 0`)
 	p.Eval(`{
 		game.send("chat", { text: "Good evening!" })
 		dispatchEvent(new KeyboardEvent("keydown", { code: "Digit1" }))
 		plaza.mode("both")
 	}`, nil)
-	p.WaitLonger(`document.querySelector("#chat .log .mine")?.textContent === "ann Good evening!"`, time.Minute)
-	p.WaitLonger(`plaza.article() && game.world.avatar.length === 61`, time.Minute)
+	p.WaitFor(`document.querySelector("#chat .log .mine")?.textContent === "ann Good evening!"`)
+	p.WaitFor(`plaza.article() && game.world.avatar.length === 61`)
 	p.Screenshot("both")
 	p.Resize(390, 844)
 	p.WaitFor(`game.width === 390`)

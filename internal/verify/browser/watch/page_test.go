@@ -34,7 +34,7 @@ func TestWatch(t *testing.T) {
 	ann.Open(url + "?name=ann")
 	ann.WaitFor("globalThis.g?.me && g.stats.serverMs > 0")
 	// A room that has just begun cannot be watched yet: the page says so and tries again.
-	eve.WaitLonger("globalThis.g?.follow && g.world.player?.length >= 5", time.Minute)
+	eve.WaitFor("globalThis.g?.follow && g.world.player?.length >= 5")
 	var first, second float64
 	eve.Eval("g.follow", &first)
 	eve.Eval("g.stats.watchMs >= 2000 && !g.me || crash", nil) // later on a machine that was too slow
@@ -53,7 +53,7 @@ func TestWatch(t *testing.T) {
 	eve.Eval(`g.world.player.every(p => p.name !== "eve") || crash`, nil)
 	ann.Eval(`g.world.player.every(p => p.name !== "eve") || crash`, nil)
 	eve.Press("Escape")
-	eve.WaitLonger(`globalThis.g?.me && g.stats.watchMs === 0 && !location.search.includes("watch")`, time.Minute)
+	eve.WaitFor(`globalThis.g?.me && g.stats.watchMs === 0 && !location.search.includes("watch")`)
 	eve.Screenshot("playing")
 	if first == second {
 		t.Errorf("it looks from %v all the time", first)
