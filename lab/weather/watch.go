@@ -30,11 +30,12 @@ type watched struct {
 	steps       uint64
 	starved     uint64 // ticks, at the last look
 	ran         clock.Tick
-	odd         uint64       // of what lets a command be judged by another picture
-	substituted uint64       // states, see server.Stats
-	link        netsim.Stats // of the way up, at the last look
-	deaf        int          // seconds in which most ticks had no command
-	lastSeen    []departure  // since when entities are held that the server does not show
+	odd         uint64        // of what lets a command be judged by another picture
+	substituted uint64        // states, see server.Stats
+	link        netsim.Stats  // of the way up, at the last look
+	deaf        int           // seconds in which most ticks had no command
+	heard       time.Duration // in which packets came
+	lastSeen    []departure   // since when entities are held that the server does not show
 
 	life    int          // of the client, counted
 	said    int          // newest line that the player said
@@ -50,8 +51,9 @@ type watched struct {
 
 // departure is an entity that the server stopped showing.
 type departure struct {
-	id uint32
-	at clock.Time
+	id    uint32
+	at    clock.Time
+	heard time.Duration // of the player's by then
 }
 
 // charge is a datagram that was sent.
@@ -74,7 +76,8 @@ const (
 	calmFor    = 3 * time.Second // after which a player must be whole in most respects
 	lookEvery  = 3               // ticks, between two looks at what a player holds
 	longestRun = 40              // datagrams in a row that a path loses, seldom enough
-	staleFor   = 3 * time.Second // for which an entity may be held that the server does not show
+	staleFor   = 3 * time.Second // in which packets come, for which an entity may be held that the server does not show
+	silentFor  = time.Second     // without a packet, after which the path itself is silent
 )
 
 // spent checks the budget of a datagram that leaves now (invariant 7).
@@ -265,8 +268,9 @@ func (s *seat) behind() time.Duration {
 	return time.Duration(srv.Tick()-min(tick, srv.Tick())) * srv.Period()
 }
 
-// checkKnown looks for entities that the player holds though the server stopped showing them, in
-// packets up to the newest that it has. all says whether to look for new ones.
+// checkKnown looks for entities that the player holds though the server stopped showing them. Time
+// in which the path is silent by itself does not count: the first packet after it need not have what
+// was lost. all says whether to look for new ones.
 func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	m, h, v := &s.watched, s.w.sim.Server.History(), s.w.sim.Server.View(s.p.ID)
 	if v == nil || calm < staleFor {
@@ -280,9 +284,11 @@ func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	m.lastSeen = slices.DeleteFunc(m.lastSeen, func(d departure) bool {
 		return !left(d.id) || s.p.Client.Store().Find(d.id) == nil
 	})
-	heard := now.Add(-s.behind())
+	if s.behind() <= silentFor {
+		m.heard += s.w.sim.Server.Period()
+	}
 	for _, d := range m.lastSeen {
-		if heard.Sub(d.at) > staleFor {
+		if m.heard-d.heard > staleFor {
 			s.w.fail("stale: player %d, calm for %v, holds entity %d that left %v ago", s.i, calm, d.id, now.Sub(d.at))
 		}
 	}
@@ -292,7 +298,7 @@ func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	for _, e := range s.p.Client.Store().Entities() {
 		known := slices.ContainsFunc(m.lastSeen, func(d departure) bool { return d.id == e.ID })
 		if !known && left(e.ID) {
-			m.lastSeen = append(m.lastSeen, departure{e.ID, now})
+			m.lastSeen = append(m.lastSeen, departure{e.ID, now, m.heard})
 		}
 	}
 }

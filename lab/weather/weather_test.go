@@ -126,6 +126,9 @@ func TestPlans(t *testing.T) {
 		{"a server that stops for 6.7 s, and sleeps for 0.4 s of them, just after the player's clock was set back",
 			"seed 6000895 game storm paths lan rate 30 send 10 things 0 see 12 queued false budget 64000 end 13400; " +
 				"clock 6600+0 p0 x-12735; server-stop 6670+6730 p-1 x0; server-sleep 12120+420 p-1 x0"},
+		{"a path that loses 21 datagrams in a row by itself: the first one after them has none of the removals among them",
+			"seed 6000917 game storm paths lan,lan,lan,ocean rate 30 send 10 things 60 see 12 queued false budget 13000 " +
+				"end 18390"},
 		{"a budget that becomes smaller while a tick takes 0.3 s: heartbeats, too, keep to the new one",
 			"seed 134762399 game storm paths ocean rate 30 send 20 things 15 see 250 queued false budget 13000 end 17930; " +
 				"budget 14500+3430 p0 x191; server-slow 17780+20 p-1 x282"},
@@ -213,6 +216,34 @@ func TestChecksFail(t *testing.T) {
 		if w.failed == nil || sort(w.failed) != c.sort {
 			t.Errorf("%s: %v", c.sort, w.failed)
 		}
+	}
+}
+
+// An entity may be held for three seconds in which packets come: of four in which the path carries
+// nothing one counts, and the first packet after them need not say what left.
+func TestHeldTooLong(t *testing.T) {
+	p, err := Parse("seed 5 game storm paths lan rate 30 send 20 things 20 see 24 queued false budget 64000 end 9000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWorld(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run(6000)
+	s := w.seats[0]
+	s.distrust()
+	held := s.p.Client.Store().Entities()
+	held[len(held)-1].ID = 1 << 20 // the server shows no such entity
+	w.sim.OnTick = func() { s.checkKnown(w.sim.Loop.Now(), calmFor, true) }
+	s.cut[0]++
+	w.run(10_000)
+	s.cut[0]--
+	if w.run(11_500); w.failed != nil {
+		t.Errorf("after a second and a half with packets, and one of four without: %v", w.failed)
+	}
+	if w.run(12_500); w.failed == nil || sort(w.failed) != "stale" {
+		t.Errorf("after two and a half, and one of four: %v", w.failed)
 	}
 }
 
