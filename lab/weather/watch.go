@@ -76,7 +76,7 @@ const (
 	calmFor    = 3 * time.Second // after which a player must be whole in most respects
 	lookEvery  = 3               // ticks, between two looks at what a player holds
 	longestRun = 40              // datagrams in a row that a path loses, seldom enough
-	staleFor   = 3 * time.Second // in which packets come, for which an entity may be held that the server does not show
+	staleFor   = 3 * time.Second // with packets, for which an entity may be held that the server does not show
 	silentFor  = time.Second     // without a packet, after which the path itself is silent
 )
 
@@ -269,8 +269,8 @@ func (s *seat) behind() time.Duration {
 }
 
 // checkKnown looks for entities that the player holds though the server stopped showing them. Time
-// in which the path is silent by itself does not count: the first packet after it need not have what
-// was lost. all says whether to look for new ones.
+// in which the path is silent by itself does not count: the first packet after it need not have
+// what was lost. all says whether to look for new ones.
 func (s *seat) checkKnown(now clock.Time, calm time.Duration, all bool) {
 	m, h, v := &s.watched, s.w.sim.Server.History(), s.w.sim.Server.View(s.p.ID)
 	if v == nil || calm < staleFor {
