@@ -129,6 +129,9 @@ func TestPlans(t *testing.T) {
 		{"a path that loses 21 datagrams in a row by itself: the first one after them has none of the removals among them",
 			"seed 6000917 game storm paths lan,lan,lan,ocean rate 30 send 10 things 60 see 12 queued false budget 13000 " +
 				"end 18390"},
+		{"damage that takes one of a server's words, and ends before the client has another connection",
+			"seed 77578183 game storm paths lan,burst,lan rate 60 send 30 things 60 see 60 queued false budget 32000 " +
+				"end 15230; flap 7230+1800 p1 x68; corrupt 14060+1170 p1 x47"},
 		{"a budget that becomes smaller while a tick takes 0.3 s: heartbeats, too, keep to the new one",
 			"seed 134762399 game storm paths ocean rate 30 send 20 things 15 see 250 queued false budget 13000 end 17930; " +
 				"budget 14500+3430 p0 x191; server-slow 17780+20 p-1 x282"},

@@ -321,6 +321,7 @@ func (s *seat) repair() {
 func (s *seat) damage(percent int) {
 	s.damaged++
 	s.corrupt = percent
+	s.watched.news = 0 // the last words of this client, just after the repair, may follow on none
 	s.distrust()
 }
 
