@@ -457,7 +457,8 @@ func jumps(g *ground, p *Player, move geom.Vec2) bool {
 	ray := geom.Ray{From: p.Pos.XY(), Dir: move.Angle(), Len: botCorner}
 	for i := range g.boxes {
 		if h := g.boxes[i].Max.Z; h > p.Pos.Z+StepUp && h <= p.Pos.Z+climbable {
-			if _, ok := ray.Rect(g.boxes[i].Floor()); ok {
+			// Along an edge rounding can turn the ray out of the wall, and a body does not slide off there.
+			if _, ok := ray.Rect(g.boxes[i].Floor().Expand(hair)); ok {
 				return true
 			}
 		}

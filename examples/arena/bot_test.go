@@ -65,6 +65,46 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// A bot that runs straight along an edge of a low wall jumps onto it, or slides off its corner.
+func TestBotsPassEdges(t *testing.T) {
+	ways := 0
+	for _, l := range levels {
+		flat := l.flat()
+		for i := range l.boxes {
+			b := l.boxes[i].Floor()
+			for _, c := range [][2]geom.Vec2{
+				{{X: b.Min.X, Y: b.Min.Y - 1.5}, {X: b.Min.X, Y: b.Max.Y + 1.5}},
+				{{X: b.Max.X, Y: b.Min.Y - 1.5}, {X: b.Max.X, Y: b.Max.Y + 1.5}},
+				{{X: b.Min.X - 1.5, Y: b.Min.Y}, {X: b.Max.X + 1.5, Y: b.Min.Y}},
+				{{X: b.Min.X - 1.5, Y: b.Max.Y}, {X: b.Max.X + 1.5, Y: b.Max.Y}},
+			} {
+				for _, off := range [...]float64{-0.1, -hair, -hair / 8, 0, hair / 8, hair, 0.1} {
+					for n, from := range c {
+						to := c[1-n]
+						from, to = from.Add(geom.Vec2{X: off, Y: off}), to.Add(geom.Vec2{X: off, Y: off})
+						if l.boxes[i].Max.Z > climbable || !field.Contains(from) || !field.Contains(to) ||
+							flat.floorAt(from, high, Radius) > 0 || !l.passable(from, to, 0) {
+							continue
+						}
+						ways++
+						p := &Player{Pos: from.At(0), Alive: true}
+						for n := range int((from.Dist(to)/RunSpeed*1.5 + 1) * Rate) {
+							move := toward(p.Pos.XY(), to)
+							walk(&flat, p, Cmd{Move: move, Jump: jumps(&flat, p, move)}, game.Tick(n+1), dt)
+						}
+						if p.Pos.XY().Dist(to) > 1 {
+							t.Errorf("%s: from %v to %v a bot gets to %v", l.name, from, to, p.Pos)
+						}
+					}
+				}
+			}
+		}
+	}
+	if ways < 1000 {
+		t.Errorf("%d ways were run", ways)
+	}
+}
+
 // crowd is a match of n bots, all on the same network.
 func crowd(t testing.TB, seed uint64, n int, p netsim.Profile) *gametest.Sim {
 	t.Helper()

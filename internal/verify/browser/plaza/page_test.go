@@ -10,8 +10,8 @@ import (
 	"meanwhile/internal/verify/process"
 )
 
-// The page shows everybody, sends what its player says, and has room on a phone. How pages decide
-// where they are is tested with the rules in examples/plaza.
+// The page shows everybody, sends what its player says, goes on from where the server puts its avatar back,
+// and has room on a phone. What the server allows is tested with the rules in examples/plaza.
 func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: plaza in a page of a browser")
@@ -27,6 +27,13 @@ func TestPage(t *testing.T) {
 		dispatchEvent(new KeyboardEvent("keydown", { code: "Digit1" }))
 		plaza.mode("both")
 	}`, nil)
+	// A place that the server does not allow is not kept: the page goes on from the last one that it does.
+	p.Eval(`{
+		const { x, y } = plaza.place()
+		window.left = { x, y, fix: game.me.fix }
+		plaza.put({ x: x + 60, y })
+	}`, nil)
+	p.WaitFor(`game.me.fix === left.fix % 255 + 1 && Math.hypot(plaza.place().x - left.x, plaza.place().y - left.y) < 0.1`)
 	p.WaitFor(`document.querySelector("#chat .log .mine")?.textContent === "ann Good evening!"`)
 	p.WaitFor(`plaza.article() && game.world.avatar.length === 61`)
 	p.Screenshot("both")
