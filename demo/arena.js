@@ -6,7 +6,7 @@ import { readAddress, remember, settingsOf } from "/address.js"
 import { Controls } from "/controls.js"
 import { Chat } from "/chat.js"
 import { Split } from "/split.js"
-import { Tour, lastName } from "/tour.js"
+import { Tour, ownName } from "/tour.js"
 import { readDoors, readPlayer, readRound, readTallies, readThings } from "/world.js"
 import { Sound } from "/sound.js"
 
@@ -53,7 +53,7 @@ let map = { weapons: [], maps: [], level: 0 } // as the server describes it, and
 const mapped = fetch("/arena/map.json") // while the game is loaded
 mapped.catch(() => {}) // awaited below
 g = await join({
-  canvas, view: null, autopilot: state.bot, name: new URLSearchParams(location.search).get("name") ?? lastName(),
+  canvas, view: null, autopilot: state.bot, name: ownName(() => g),
   transport: state.transport, settings: settingsOf(state),
 })
 globalThis.g = g // for the console
@@ -79,7 +79,7 @@ network.add($("acts"), "bottom")
 const controls = new Controls(g)
 const refused = state.profile && g.set("profile", state.profile)
 if (refused) controls.say(refused) // the address names a network that there is not
-canvas.focus({ preventScroll: true })
+if (document.activeElement !== $("name")) canvas.focus({ preventScroll: true })
 
 try {
   const response = await mapped

@@ -53,11 +53,6 @@ export class Tour {
     })
     $("stepsclose").addEventListener("click", () => this.close(true))
     $("tour").addEventListener("click", () => this.again())
-    $("name").value = g.options.name
-    $("who").addEventListener("submit", e => {
-      e.preventDefault()
-      this.rename($("name").value.trim())
-    })
     this.show()
   }
 
@@ -126,22 +121,29 @@ export class Tour {
     set($("honouredoff"), off.seen ? part(off) : "–")
     $("honouredoff").parentElement.hidden = !off.seen
   }
-
-  /** Plays under another name, which the server learns when the page joins. */
-  rename(name) {
-    if (name === this.g.options.name) return this.g.canvas.focus({ preventScroll: true })
-    try { localStorage.setItem(NAME, name) } catch { /* then the address alone has it */ }
-    const address = new URL(location.href)
-    if (name) address.searchParams.set("name", name)
-    else address.searchParams.delete("name")
-    this.g.leave()
-    location.replace(address)
-  }
 }
 
-/** The name that was chosen last in this browser. */
-export function lastName() {
-  try { return localStorage.getItem(NAME) ?? "" } catch { return "" }
+/**
+ * The player's name, and the field for it. The server learns a name when the page joins, so another one joins anew. The field
+ * works before there is a game.
+ * @param {() => any} game
+ */
+export function ownName(game) {
+  let name = new URLSearchParams(location.search).get("name")
+  try { name ??= localStorage.getItem(NAME) } catch { /* nothing is kept */ }
+  const field = $("name"), own = field.value = name ?? ""
+  $("who").addEventListener("submit", e => {
+    e.preventDefault()
+    const next = field.value.trim()
+    if (next === own) return $("view").focus({ preventScroll: true })
+    try { localStorage.setItem(NAME, next) } catch { /* then the address alone has it */ }
+    const address = new URL(location.href)
+    if (next) address.searchParams.set("name", next)
+    else address.searchParams.delete("name")
+    game()?.leave()
+    location.replace(address)
+  })
+  return own
 }
 
 function set(element, text) {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"meanwhile/app/site"
@@ -19,7 +20,8 @@ import (
 
 // The board shows who had the most frags before the server was started, and who gets more now. A
 // page's player is the same one after the page was loaded again and after the server was started
-// again, and a second tab plays as another one beside it.
+// again, and a second tab plays as another one beside it. A page says that the server was started
+// again, and shows who won a round.
 func TestBoardOutlivesTheServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: what lasts, in a browser")
@@ -44,16 +46,23 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	d := arena.Game // in which ann kills every bot once a second, as soon as bob is there
+	d := arena.Game // ann kills every bot once a second while bob is there; three frags win while eve is
 	referee := d.Referee
 	d.Referee = func(w *game.World) {
-		var ann, bob game.ID
+		var ann, bob, eve game.ID
 		for id, p := range arena.Players.All(w) {
 			switch p.Name {
 			case "ann":
 				ann = id
 			case "bob":
 				bob = id
+			case "eve":
+				eve = id
+			}
+		}
+		for _, r := range arena.Rounds.All(w) {
+			if eve != 0 && ann != 0 && r.Phase == arena.Play && arena.Players.Get(w, ann).Score >= 3 {
+				r.Ends = w.Tick()
 			}
 		}
 		for id, p := range arena.Players.All(w) {
@@ -100,12 +109,37 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 	if key != again {
 		t.Errorf("loaded again the page has the key %q, had %q", again, key)
 	}
+	bob.Eval(`{
+		const { show } = g.notice
+		window.said = []
+		g.notice.show = (...words) => { said.push(words[1]); show.apply(g.notice, words) }
+	}`, nil)
 	stop()
 	serve()
+	bob.WaitFor(`said.includes("The server has restarted.")`)
 	bob.WaitFor("g.stats.state !== 0 && g.world.best.length >= 6 && " + frags + " >= " + jsonOf(before))
 	bob.WaitFor("g.world.best.filter(b => b.name === 'ann').length === 1 && " + frags + " > " + jsonOf(before+4))
 	ann.Errors() // of the time between two servers
 	bob.Errors()
+
+	eve := ann.NewWindow()
+	eve.Open(url + "?name=eve&bot=0")
+	const result = `[...document.querySelectorAll("#result:not([hidden]) tr")].map(r => r.textContent).join("|")`
+	for _, size := range []struct {
+		name          string
+		width, height int
+	}{{"laptop", 1280, 800}, {"large", 1920, 1080}, {"phone", 390, 844}} {
+		ann.Resize(size.width, size.height)
+		ann.WaitFor(result + `.includes("ann")`)
+		ann.Screenshot("result " + size.name)
+	}
+	var shown struct{ Winner, Next, Best string }
+	ann.WaitFor(result + `.includes("ann") &&
+		(window.shown = { Winner: winner.textContent, Next: upnext.textContent, Best: tallies.rows[0].className })`)
+	ann.Eval("shown", &shown)
+	if shown.Winner != "You win this round" || !strings.HasPrefix(shown.Next, "Next round on ") || shown.Best != "mine" {
+		t.Errorf("the winner's page says %+v", shown)
+	}
 }
 
 func jsonOf(v any) string {

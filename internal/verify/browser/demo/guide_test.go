@@ -72,7 +72,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// A player writes a name: the page joins anew under it, and keeps it for the next time.
+// A player writes a name: the page joins anew under it, and keeps it for the next time. The field
+// works before there is a game.
 func TestName(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: the field for a player's name in a browser")
@@ -89,4 +90,17 @@ func TestName(t *testing.T) {
 		document.getElementById("name").value === "Grace"`)
 	p.Open(url)
 	p.WaitFor(`globalThis.g?.me?.name.startsWith("Grace") && g.options.name === "Grace"`)
+
+	p.Before(`{
+		const { fetch } = window
+		window.fetch = (of, ...more) => String(of).endsWith("/meanwhile.json") ? new Promise(() => {}) : fetch(of, ...more)
+	}`)
+	p.Open(url)
+	p.WaitFor(`document.getElementById("name")?.value === "Grace"`)
+	p.Eval(`{
+		document.getElementById("name").value = "Ada"
+		document.getElementById("who").requestSubmit()
+	}`, nil)
+	p.WaitFor(`new URLSearchParams(location.search).get("name") === "Ada" &&
+		document.getElementById("name")?.value === "Ada"`)
 }

@@ -44,7 +44,6 @@ var scenes = []struct {
 	{"ocean", "demo", "?bot=0&name=Ann&profile=ocean", playing, openPanel, 5 * time.Second},
 	{"beside server", "demo", "?name=Ann&profile=ocean", playing, beside + `("truth")`, 4 * time.Second},
 	{"beside raw", "demo", "?name=Ann&profile=ocean", playing, beside + `("raw")`, 6 * time.Second},
-	{"result", "demo", "?name=Ann", playing, overNow, time.Second},
 	{"guide", "demo", "guide.html", `document.querySelector("main h1")`, ``, 0},
 	{"guide table", "demo", "guide.html?coming-from", `document.querySelector("main h1")`, ``, 0},
 	{"zap", "zap", "?name=Ann", `document.querySelector("canvas").width > 300`, ``,
@@ -59,14 +58,6 @@ var scenes = []struct {
 
 const (
 	playing = `globalThis.g?.me && g.on.frag && g.world.player.length >= 8 && g.stats.rttMs > 0`
-	// overNow draws the page as if the round were over.
-	overNow = `{
-		const draw = g.draw
-		const tally = (p, i) =>
-			({ id: -1 - i, player: p.id, name: p.name, score: 12 - i, deaths: i, shots: 90, hits: 40 - 4 * i })
-		g.draw = world => draw({ ...world, tally: world.player.map(tally),
-			round: world.round.map(r => ({ ...r, phase: 2, ends: g.stats.tick + 300 })) })
-	}`
 	// openPanel opens the panel where it is a sheet.
 	openPanel = `{
 		const button = document.querySelector(".meanwhile-panel-button")
