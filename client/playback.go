@@ -309,6 +309,8 @@ func (p *playback) hitches(stall clock.TickFrac) uint64 {
 
 // view is what this player sees at a playout time. It implements engine.Seer.
 type view struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	p       *playback
 	frame   uint32         // 0: the present one
 	tick    clock.Tick     // of the command that is predicted; 0: none is

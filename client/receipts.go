@@ -45,6 +45,8 @@ type verdict struct {
 }
 
 type hit struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	target game.ID // 0: the server does not say
 	at     geom.Vec3
 	seen   geom.Vec3 // where it was on the screen: elsewhere, if rules bound the age of what counts

@@ -114,6 +114,9 @@ func TestPlans(t *testing.T) {
 		{"steps to slower paths, with outages",
 			"seed 3001394 game storm paths fiber rate 30 send 10 things 0 see 60 queued false budget 256000 end 17530; " +
 				"roam 6210+0 p0 x2; flap 7430+3630 p0 x162; roam 9900+0 p0 x3; flap 14990+2540 p0 x357"},
+		{"a slower path that goes up and down, after an outage and little before it",
+			"seed 83454773 game storm paths lan rate 30 send 10 things 0 see 250 queued false budget 64000 end 21200; " +
+				"corrupt 9380+20 p0 x12; cut 15300+5900 p0 x0; roam 18930+0 p0 x3"},
 		{"a record that the log has forgotten, beside an older one that it remembers as there was a silence between them",
 			"seed 3000214 game storm paths wifi rate 30 send 10 things 120 see 250 queued false budget 13000 end 19790; " +
 				"restart 12340+3120 p0 x0; stop 15020+4770 p0 x0"},

@@ -22,6 +22,8 @@ type group struct {
 
 // A member is how one property of a group is coded.
 type member struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	model  Model // of the first component
 	prop   int   // index in Props
 	at, n  int   // its components among the group's integers

@@ -15,6 +15,8 @@ import (
 // Older rises fade with a time constant of two minutes. The zero Rises is empty. It is not safe for
 // concurrent use.
 type Rises struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	count [riseLevels]float64 // rises over i x riseGrain
 	span  float64             // ns, faded like the counts
 	level int                 // of the newest value
@@ -61,13 +63,17 @@ func (r *Rises) Observe(now clock.Time, x time.Duration) {
 	r.level = level
 }
 
-// perMinute returns how often a minute a lead of v would have starved; 0 from RisesMost on.
+// perMinute returns how often a minute a lead of v would have starved; 0 from RisesMost on. That is
+// no less than for any longer lead: where the need goes up and down above v, a lead of v starves all
+// the time, which counts once a second, and the longer ones at each rise.
 func (r *Rises) perMinute(v time.Duration) float64 {
-	i := max(int(v/riseGrain), 0)
-	if i >= riseLevels {
-		return 0
+	most := 0.0
+	for _, n := range r.count[min(max(int(v/riseGrain), 0), riseLevels):] {
+		if n > most {
+			most = n
+		}
 	}
-	return float64(r.count[i]*float64(time.Minute)) / max(r.span, float64(riseLeast))
+	return float64(most*float64(time.Minute)) / max(r.span, float64(riseLeast))
 }
 
 // Cheapest returns the lead v with the least Cost, one of first, first + step and so on up to

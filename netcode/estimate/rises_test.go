@@ -13,7 +13,7 @@ import (
 // starves six times a minute, one of 20 ms always.
 func TestRises(t *testing.T) {
 	var r Rises
-	if r.perMinute(0) != 0 {
+	if perMinute(&r, 0) != 0 {
 		t.Error("an empty Rises knows something")
 	}
 	for i := range 61 {
@@ -31,7 +31,7 @@ func TestRises(t *testing.T) {
 		{time.Hour, 0}, {-ms, 60}} {
 		// 6 of 100 ms, each of which lasts until the next is known, a second: as long as counts
 		// once more.
-		if got := r.perMinute(c.v); math.Abs(got-c.want) > 1.2 {
+		if got := perMinute(&r, c.v); math.Abs(got-c.want) > 1.2 {
 			t.Errorf("a lead of %v: %.2f a minute, want %.0f", c.v, got, c.want)
 		}
 	}
@@ -57,13 +57,32 @@ func TestRises(t *testing.T) {
 	for i := range 7200 {
 		r.Observe(clock.Time(i+61)*1e9, 30*ms)
 	}
-	if got := r.perMinute(50 * ms); got > 1e-6 {
+	if got := perMinute(&r, 50*ms); got > 1e-6 {
 		t.Errorf("two hours later: %v a minute", got)
 	}
 }
 
-// Whatever is observed, whenever: the results are numbers, never negative, and the lead stays
-// within its cap.
+// perMinute returns how often a minute a lead of v would have starved.
+func perMinute(r *Rises, v time.Duration) float64 { return r.perMinute(v) }
+
+// Every tenth of a second the need is another one from 90 to 360 ms, after a path that needed none.
+// A lead of 15 ms starves all the time, which is no better than to starve at some of the peaks.
+func TestRisesUpAndDown(t *testing.T) {
+	var r Rises
+	for i := range 100 {
+		x := time.Duration(0)
+		if i >= 60 {
+			x = [...]time.Duration{90 * ms, 360 * ms, 90 * ms, 250 * ms, 130 * ms}[i%5]
+		}
+		r.Observe(clock.Time(i)*1e8, x)
+	}
+	if got, _ := r.Cheapest(10*ms, 4*ms, 15*ms, 16*ms); got < 364*ms {
+		t.Errorf("a lead of %v", got)
+	}
+}
+
+// Whatever is observed, whenever: the results are numbers, never negative, a longer lead starves no
+// more than a shorter one, and the lead stays within its cap.
 func TestRisesHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Rises
@@ -71,8 +90,10 @@ func TestRisesHostile(t *testing.T) {
 			r.Observe(clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")),
 				time.Duration(rapid.Int64().Draw(t, "x")))
 			v := time.Duration(rapid.Int64().Draw(t, "v"))
-			if n := r.perMinute(v); !(n >= 0) || math.IsInf(n, 0) {
+			if n := perMinute(&r, v); !(n >= 0) || math.IsInf(n, 0) {
 				t.Fatalf("%v a minute", n)
+			} else if more := perMinute(&r, max(v, v+40*ms)); more > n {
+				t.Fatalf("a lead of %v starves %v times a minute, %v with 40 ms more", v, n, more)
 			}
 			if best, cost := r.Cheapest(10*ms, 4*ms, 5*ms, 16*ms); best < 5*ms || best > RisesMost || !(cost >= 0) {
 				t.Fatalf("%v at %v", best, cost)
@@ -99,5 +120,14 @@ func BenchmarkRises(b *testing.B) {
 	for b.Loop() {
 		now += 50e6
 		r.Observe(now, time.Duration(now%7)*10*ms)
+	}
+}
+
+func BenchmarkCheapest(b *testing.B) {
+	var r Rises
+	r.Observe(0, 100*ms)
+	r.Observe(1e9, 200*ms)
+	for b.Loop() {
+		r.Cheapest(10*ms, 4*ms, 5*ms, 2*ms)
 	}
 }

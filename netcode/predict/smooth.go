@@ -163,6 +163,8 @@ func (p *pose) small() bool { return p.place.Len() < gone && p.turn.Len() < gone
 // blend leads an error to zero on the cubic curve that begins with the error and its rate and ends
 // with neither. at and span are seconds; span 0 means that nothing is blended.
 type blend struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	from, rate, now pose
 	at, span        float64
 }

@@ -60,6 +60,8 @@ type Sender struct {
 
 // An item is a part in the sender's queue.
 type item struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	at     clock.Time // when it went out last
 	offset uint64     // running offset of its body
 	tick   clock.Tick
