@@ -117,6 +117,9 @@ func TestPlans(t *testing.T) {
 		{"a slower path that goes up and down, after an outage and little before it",
 			"seed 83454773 game storm paths lan rate 30 send 10 things 0 see 250 queued false budget 64000 end 21200; " +
 				"corrupt 9380+20 p0 x12; cut 15300+5900 p0 x0; roam 18930+0 p0 x3"},
+		{"shots after an outage at players who left in it",
+			"seed 12001122 game storm paths lan rate 30 send 20 things 0 see 12 queued false budget 32000 end 12330; " +
+				"guests 9700+770 p-1 x6; cut 10100+2230 p0 x0"},
 		{"a record that the log has forgotten, beside an older one that it remembers as there was a silence between them",
 			"seed 3000214 game storm paths wifi rate 30 send 10 things 120 see 250 queued false budget 13000 end 19790; " +
 				"restart 12340+3120 p0 x0; stop 15020+4770 p0 x0"},

@@ -120,9 +120,10 @@ type Rewinder struct {
 	Log     *wire.Log
 
 	// Substituted counts groups of entities that were judged by another state than the client drew:
-	// that one was older than Receipt.Oldest. It also counts those where this may be so, as more
-	// packets were sent in an outage than the first acknowledgement after it speaks of. It happens to
-	// a shooter after an outage, or if the server sent it too few records.
+	// that one was older than Receipt.Oldest. Those of an entity that had ended by then are judged as
+	// not there. It also counts those where this may be so, as more packets were sent in an outage
+	// than the first acknowledgement after it speaks of. It happens to a shooter after an outage, or
+	// if the server sent it too few records.
 	Substituted uint64
 
 	list  []uint16
@@ -297,6 +298,9 @@ func (r *Rewinder) state(n uint16, g int, m snapshot.Mark, oldest clock.Tick, sc
 	}
 	vals, at, ok := h.Past(i, g, from, r.vals[scratch])
 	if !ok {
+		if moved { // it had ended by then
+			r.Substituted++
+		}
 		return motion.State{}, false
 	}
 	r.vals[scratch] = vals

@@ -232,6 +232,40 @@ func TestUnsaidIsCounted(t *testing.T) {
 	}
 }
 
+// After an outage a client still draws what ended in it. A picture as old as that is not believed:
+// the entity is judged as not there, and that is counted.
+func TestEndedIsCounted(t *testing.T) {
+	g := newGallery(t)
+	for range 9 {
+		g.step(true, true)
+	}
+	seq := g.step(true, true)
+	for range 5 {
+		g.step(true, false)
+	}
+	g.tick++
+	g.h.Begin(g.tick)
+	for _, i := range g.d {
+		g.h.Remove(i)
+	}
+	g.v.LeaveRemoved()
+	r := Rewinder{History: g.h, View: g.v, Log: &g.log}
+	for _, c := range []struct {
+		oldest  clock.Tick
+		seen    int
+		counted bool
+	}{{15, 3, true}, {16, 0, true}, {10, 3, false}} {
+		n := 0
+		r.Substituted = 0
+		at := Receipt{Used: g.tick.Frac(), By: wire.Basis{Newest: seq}, Oldest: c.oldest}
+		r.Each(g.kind, Query{Self: -1}, at, func(uint32, []int64) bool { n++; return true })
+		if n != c.seen || (r.Substituted != 0) != c.counted {
+			t.Errorf("judged no older than tick %d: %d entities, counted %d; want %d, %t", c.oldest, n, r.Substituted, c.seen,
+				c.counted)
+		}
+	}
+}
+
 // A client that holds nothing yet saw nothing, unless lag compensation is off.
 func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 	g := newGallery(t)
