@@ -28,12 +28,14 @@ var benches = []struct{ name, about string }{
 	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 	{"record", "what recording costs a room of arena with 20 players, and how fast it is replayed"},
+	{"rooms", "what a server computes for 50 rooms of 8 players each"},
 	{"soak", "hours of many players on mixed networks, in trouble: a server's memory, ticks and goroutines"},
 	{"trip", "what a server's load adds to round trips: few players alone, and beside 100 of another process"},
 }
 
 // small are the benchmarks that no flag but --quick changes.
-var small = map[string]func(quick bool) ([]lab.Row, error){"judge": bench.Judge, "record": bench.Record}
+var small = map[string]func(quick bool) ([]lab.Row, error){"judge": bench.Judge, "record": bench.Record,
+	"rooms": bench.Rooms}
 
 // runBench runs `meanwhile bench NAME [--json] [--quick]`, or `meanwhile bench list`.
 func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -97,7 +97,7 @@ func TestSentences(t *testing.T) {
 		{"load http://192.0.2.1:8080/", 2, "192.0.2.1 is not this machine"},
 		{"load " + nobody, 1, "no server answers at " + nobody},
 		{"lab nonsense", 2, `no experiment "nonsense"`},
-		{"bench", 2, "bench: name one of: crowd hostile judge page record"},
+		{"bench", 2, "bench: name one of: crowd hostile judge page record rooms"},
 		{"bench hostile --seconds 0", 2, "--seconds 0 is outside [1, 600]"},
 		{"bench hostile --attack kindness", 2, `there is no attack "kindness"; there are mutated,`},
 		{"bench crowd --n 0", 2, "--n 0 is outside [1, 16384]"},

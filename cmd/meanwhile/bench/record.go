@@ -35,7 +35,7 @@ func Record(quick bool) ([]lab.Row, error) {
 	if quick {
 		span, turns = 6*time.Second, 3
 	}
-	b, packing, err := recordMatch(rules, span)
+	b, packing, err := recordMatch(rules, 1, recordPlayers, span)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,9 @@ func Record(quick bool) ([]lab.Row, error) {
 }
 
 // recordMatch plays a match and returns its journal, and how long it took to compress it.
-func recordMatch(rules *game.Rules, span time.Duration) (b []byte, packing time.Duration, err error) {
-	sim, err := gametest.NewSim(rules, 1, server.Config{})
+func recordMatch(rules *game.Rules, seed uint64, players int, span time.Duration) (b []byte, packing time.Duration,
+	err error) {
+	sim, err := gametest.NewSim(rules, seed, server.Config{})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -108,7 +109,7 @@ func recordMatch(rules *game.Rules, span time.Duration) (b []byte, packing time.
 		b = append(b, packed...)
 		return true
 	})
-	for range recordPlayers {
+	for range players {
 		if err == nil {
 			_, err = sim.Join("bot", netsim.HotelWiFi, client.BotFunc(rules.Bot()))
 		}
@@ -144,9 +145,15 @@ func (l *least) steps(r *journal.Replay) error {
 			return nil
 		case err != nil:
 			return err
-		case i == len(*l):
-			*l = append(*l, took)
 		}
-		(*l)[i] = min((*l)[i], took)
+		l.note(i, took)
 	}
+}
+
+// note notes how long tick i took in one more turn.
+func (l *least) note(i int, took time.Duration) {
+	if i == len(*l) {
+		*l = append(*l, took)
+	}
+	(*l)[i] = min((*l)[i], took)
 }
