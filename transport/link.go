@@ -89,6 +89,7 @@ type Link struct {
 	wg       sync.WaitGroup
 
 	admitted atomic.Bool
+	stamped  atomic.Bool // KeepStamps
 	vouched  atomic.Bool // OnAdmit was called
 	paces    paces       // of a server's client
 
@@ -174,12 +175,25 @@ func (l *Link) Send(datagram []byte) {
 	}
 	if l.cfg.Direct {
 		b := append([]byte(nil), datagram...)
-		wire.PatchStamp(b, l.cfg.Clock().Stamp())
+		l.stamp(b)
 		l.sent(b, l.carrier.SendDatagram(b))
 		return
 	}
 	if l.mail.put(datagram) {
 		l.n.droppedOld.Add(1)
+	}
+}
+
+// KeepStamps says whether what is sent has its send stamp already, be it that it was under way in a
+// simulated network. Otherwise it gets one when the path takes it.
+func (l *Link) KeepStamps(keep bool) { l.stamped.Store(keep) }
+
+// KeepsStamps reports what KeepStamps said last.
+func (l *Link) KeepsStamps() bool { return l.stamped.Load() }
+
+func (l *Link) stamp(datagram []byte) {
+	if !l.stamped.Load() {
+		wire.PatchStamp(datagram, l.cfg.Clock().Stamp())
 	}
 }
 
@@ -194,7 +208,7 @@ func (l *Link) sendDatagrams() {
 		}
 		for ok := true; ok; {
 			if b, ok = l.mail.take(b); ok {
-				wire.PatchStamp(b, l.cfg.Clock().Stamp())
+				l.stamp(b)
 				if !l.sent(b, l.carrier.SendDatagram(b)) {
 					return
 				}

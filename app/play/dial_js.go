@@ -203,7 +203,7 @@ func (p *page) Name() string { return *p.name.Load() }
 // SendDatagram implements transport.Carrier.
 func (p *page) SendDatagram(b []byte) error {
 	buffer := bytesOf(b).Get("buffer")
-	p.post(map[string]any{"do": "datagram", "bytes": buffer, "releaseMs": 0, "stamped": false}, buffer)
+	p.post(map[string]any{"do": "datagram", "bytes": buffer, "releaseMs": 0, "stamped": p.KeepsStamps()}, buffer)
 	return nil
 }
 

@@ -83,6 +83,9 @@ type Client[C any] struct {
 	picture *engine.Picture
 	over    error // why no frame follows
 
+	network    network
+	techniques Techniques
+
 	core  *client.Client // of the newest frame
 	since clock.Time     // when it began
 	away  bool
@@ -144,10 +147,19 @@ func join[C any](
 ) (*Client[C], error) {
 	c := &Client[C]{rules: rules, clock: now, picture: engine.NewPicture(rules),
 		command: make([]int64, rules.Command.Sims)}
+	c.network.clock = now
+	c.techniques = Techniques{o.Core.NoPrediction, o.Core.NoInterpolation, o.Core.NoRewind}
 	var err error
-	c.player, err = headless.Join(ctx, conn, headless.Config{
+	c.player, err = headless.Join(ctx, c.network.over(conn), headless.Config{
 		Rules: rules, Clock: now, Name: o.Name, Room: o.Room, Code: o.Code, Guest: o.Guest, Token: o.Token,
-		Watch: o.Watch, Client: o.Core, Dial: dial,
+		Watch: o.Watch, Client: o.Core,
+		Dial: func(ctx context.Context) (transport.Conn, error) {
+			conn, err := dial(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return c.network.over(conn), nil
+		},
 		Hear:     func(_ *client.Client, w *client.Word) { c.words = append(c.words, *w) },
 		OnReturn: c.returned,
 	})
@@ -200,6 +212,7 @@ func (c *Client[C]) frame(core *client.Client, now clock.Time, due int) {
 	if core != c.core {
 		c.core, c.since = core, now
 		core.SetAway(c.away)
+		c.applyTechniques(core)
 		c.quality.reset()
 		clear(c.pressed) // that was the former avatar's
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -176,6 +177,58 @@ func TestPlayersSeeEachOther(t *testing.T) {
 	}
 
 	checkPanel(t, a)
+	turn := 0.0
+	checkNetwork(t, a, func() error { // who stands still sends and hears nothing
+		turn += 0.05
+		cmd.Move = geom.Vec2{X: math.Cos(turn), Y: math.Sin(turn)}
+		return frame()
+	})
+}
+
+// checkNetwork checks that a player's simulated network delays packets both ways, and that techniques
+// are switched; later connections keep both.
+func checkNetwork(t *testing.T, c *play.Client[zap.Cmd], frame func() error) {
+	t.Helper()
+	if err := c.SetNetwork("carrier-pigeon"); err == nil || !strings.Contains(err.Error(), "ocean") {
+		t.Errorf("an unknown network: %v", err)
+	}
+	if err := c.SetNetwork("ocean"); err != nil || c.Network() != "ocean" {
+		t.Fatalf("network %q: %v", c.Network(), err)
+	}
+	far := func() bool { return c.Quality().Trip >= 140*time.Millisecond && c.Quality().Loss > 0 }
+	until(t, "packets take as long as across an ocean, and some are lost", frame, far)
+	c.SetTechniques(play.Techniques{NoPrediction: true})
+	until(t, "the own avatar waits for the server", frame, func() bool {
+		for e := range zap.Pilots.Drawn(c) {
+			if e.Mine {
+				return !e.Predicted
+			}
+		}
+		return false
+	})
+	conn := c.Player().Conn()
+	conn.Close("the cable is pulled")
+	until(t, "another connection over the same network", frame, func() bool { return c.Player().Conn() != conn && far() })
+	until(t, "the own avatar still waits for the server", frame, func() bool {
+		for e := range zap.Pilots.Drawn(c) {
+			if e.Mine {
+				return !e.Predicted
+			}
+		}
+		return false
+	})
+	c.SetTechniques(play.Techniques{})
+	if err := c.SetNetwork(""); err != nil || c.Network() != "" {
+		t.Fatalf("network %q: %v", c.Network(), err)
+	}
+	until(t, "the network is the player's own again, and the avatar is predicted", frame, func() bool {
+		for e := range zap.Pilots.Drawn(c) {
+			if e.Mine {
+				return e.Predicted && c.Quality().Trip < 100*time.Millisecond
+			}
+		}
+		return false
+	})
 }
 
 // checkPanel checks what a panel would show of a player who plays.

@@ -322,12 +322,18 @@ func (p *painter) hud(to *ebiten.Image, s *scene.Scene) {
 	)
 }
 
-// panel says how well the network carries the game.
-func (p *painter) panel(to *ebiten.Image, q play.Quality) {
+// panel says how well the network carries the game, and what can be tried.
+func (p *painter) panel(to *ebiten.Image, rows []play.Row, choices []scene.Choice) {
 	u := unit(to)
-	rows := q.Rows()
 	w := 36 * u
-	p.plate(to, u, u, w, (float64(len(rows))*2.7+2.6)*u, 0.5*u)
+	below := (3.2 + 2.7*float64(len(rows))) * u
+	p.plate(to, u, u, w, below+(1.7*float64(len(choices))-0.2)*u, 0.5*u)
+	for i, c := range choices {
+		y := below + 1.7*float64(i)*u
+		p.words(to, c.Key, 2.4*u, y, u, pale, true, text.AlignCenter)
+		p.words(to, c.Name, 3.4*u, y, u, white, false, text.AlignStart)
+		p.words(to, c.Value, w, y, u, white, true, text.AlignEnd)
+	}
 	for i, r := range rows {
 		y := (3.2 + 2.7*float64(i)) * u
 		c := mix(color.NRGBA{110, 220, 150, 255}, danger, r.Bad)

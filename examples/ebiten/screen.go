@@ -71,6 +71,9 @@ func (s *screen) Update() error {
 			return nil
 		}
 	}
+	if s.wish.panel {
+		s.try()
+	}
 	s.client.SetAway(ebiten.IsWindowMinimized())
 	if err := s.client.Frame(s.command()); err != nil {
 		s.say = err.Error()
@@ -79,6 +82,26 @@ func (s *screen) Update() error {
 	s.say = s.client.Notice()
 	s.scene.Look(s.client, dt)
 	return nil
+}
+
+// try changes the simulated network and the techniques by the keys that the panel names.
+func (s *screen) try() {
+	c, t := s.client, s.client.Techniques()
+	switch {
+	case inpututil.IsKeyJustPressed(ebiten.KeyN):
+		if err := c.SetNetwork(scene.NextNetwork(c.Network())); err != nil {
+			s.say = err.Error()
+		}
+	case inpututil.IsKeyJustPressed(ebiten.KeyP):
+		t.NoPrediction = !t.NoPrediction
+	case inpututil.IsKeyJustPressed(ebiten.KeyI):
+		t.NoInterpolation = !t.NoInterpolation
+	case inpututil.IsKeyJustPressed(ebiten.KeyR):
+		t.NoRewind = !t.NoRewind
+	}
+	if t != c.Techniques() {
+		c.SetTechniques(t)
+	}
 }
 
 // command is what the player wants in this frame.
@@ -114,7 +137,7 @@ func (s *screen) Draw(to *ebiten.Image) {
 	if s.client != nil {
 		s.paint.hud(to, s.scene)
 		if s.wish.panel {
-			s.paint.panel(to, s.client.Quality())
+			s.paint.panel(to, s.client.Quality().Rows(), scene.Choices(s.client.Network(), s.client.Techniques()))
 		}
 	}
 	if s.say != "" {

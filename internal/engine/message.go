@@ -44,6 +44,8 @@ type Handled struct {
 
 // A MessageKind is a message or request of a compiled game.
 type MessageKind struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	Name    string
 	Payload *schema.Kind
 	Answer  *schema.Kind // nil: it is no request

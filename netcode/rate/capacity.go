@@ -131,6 +131,8 @@ type Capacity struct {
 // busy is a stretch of time in which each packet stood in a queue, so that they arrived as fast as
 // the path carries them.
 type busy struct {
+	_ [0]func() // no == for it, which pages would have to load
+
 	from         clock.Time // the arrival that it begins with
 	gaps         int        // between arrivals since; 0: there is no queue
 	bytes        int64      // that arrived since

@@ -518,8 +518,8 @@ func TestMeasures(t *testing.T) {
 // Who chooses another network starts anew on it: two seconds after a bad one was switched off, others
 // are drawn as on a path of which nothing is known, and soon as before.
 func TestBadNetworkIsForgotten(t *testing.T) {
-	for _, bad := range offered {
-		t.Run(bad.name, func(t *testing.T) {
+	for _, bad := range netsim.Presets() {
+		t.Run(bad.Name, func(t *testing.T) {
 			w := newWorld(t, &zap.Game)
 			p := w.page("ann", nil)
 			stroll := func([]float64) []float64 {
@@ -528,20 +528,20 @@ func TestBadNetworkIsForgotten(t *testing.T) {
 			p.input, w.page("bob", nil).input = stroll, stroll
 			w.run(20 * time.Second)
 			near := p.stats["delayMs"]
-			p.SetText("profile", bad.name)
+			p.SetText("profile", bad.Name)
 			w.run(5 * time.Second) // later the server sends less, until the page connects anew
 			worse, lead := p.stats["delayMs"], p.stats["leadMs"]
 			p.SetText("profile", "")
 			w.run(2 * time.Second)
 			if got := p.stats["delayMs"]; got > 150 || worse < near+30 {
-				t.Errorf("2 s after %s others are drawn %v ms late; before %v, on it %v", bad.name, got, near, worse)
+				t.Errorf("2 s after %s others are drawn %v ms late; before %v, on it %v", bad.Name, got, near, worse)
 			}
 			if got := p.stats["leadMs"]; got > max(lead/2, 100) {
-				t.Errorf("2 s after %s the lead is %v ms; on it %v", bad.name, got, lead)
+				t.Errorf("2 s after %s the lead is %v ms; on it %v", bad.Name, got, lead)
 			}
 			w.run(4 * time.Second)
 			if got := p.stats["delayMs"]; got > near+20 {
-				t.Errorf("6 s after %s others are drawn %v ms late; before %v", bad.name, got, near)
+				t.Errorf("6 s after %s others are drawn %v ms late; before %v", bad.Name, got, near)
 			}
 		})
 	}

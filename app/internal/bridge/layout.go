@@ -3,6 +3,7 @@ package bridge
 import (
 	"meanwhile/game"
 	"meanwhile/netcode/schema"
+	"meanwhile/netsim"
 )
 
 // kindLayout says which floats of a kind or event the page gets.
@@ -148,14 +149,13 @@ func (b *Bridge) Layout() string {
 	}
 	j.close(']')
 	j.key("profiles").open('[')
-	for i := range offered {
-		p := &offered[i]
+	for _, p := range netsim.Presets() {
 		j.open('{')
-		j.key("name").text(p.name)
-		j.key("title").text(p.title)
-		j.key("delayMs").number(p.delay)
-		j.key("jitterMs").number(p.jitter)
-		j.key("lossPct").number(p.loss)
+		j.key("name").text(p.Name)
+		j.key("title").text(p.Title)
+		j.key("delayMs").number(p.Delay)
+		j.key("jitterMs").number(p.Jitter)
+		j.key("lossPct").number(p.Loss)
 		j.close('}')
 	}
 	j.close(']')

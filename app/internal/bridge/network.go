@@ -9,20 +9,6 @@ import (
 	"meanwhile/netsim"
 )
 
-// offered are the simulated networks that the page offers by name, with about what each does to a
-// datagram one way: delay and jitter in milliseconds, loss in per cent.
-var offered = [...]struct {
-	name, title         string
-	delay, jitter, loss float64
-}{
-	{"wifi", "Hotel Wi-Fi", 15, 15, 0.5},
-	{"burst", "Loss in bursts", 25, 5, 2.5},
-	{"ocean", "Across an ocean", 75, 30, 5},
-	{"lte-c", "LTE on a train", 20, 150, 0},
-	{"evdo", "3G", 40, 150, 0},
-	{"modem", "Modem, 13 kbit/s", 120, 0, 0},
-}
-
 // network simulates a worse network than the player's own. It lies outside the send and arrival
 // stamps, so the client sees its effects as the path's own. For datagrams up it only says when they
 // leave: the page keeps the bytes until then.

@@ -7,6 +7,7 @@ import (
 	"meanwhile/app/play"
 	"meanwhile/examples/zap"
 	"meanwhile/geom"
+	"meanwhile/netsim"
 )
 
 // What the window shows at a pixel is where the mouse aims, wherever the camera is.
@@ -90,5 +91,25 @@ func TestRankingAndAutopilot(t *testing.T) {
 	c := s.Autopilot()
 	if c.Move.X != -1 || c.Aim != (geom.Vec2{Y: 1}).Angle() || !c.Fire {
 		t.Errorf("it wants %+v: to the nearest gem, at the nearest pilot", c)
+	}
+}
+
+// The panel's key for the network goes once through all that there are, and back to the player's own.
+func TestNetworksInTurn(t *testing.T) {
+	seen := map[string]bool{}
+	name := ""
+	for range 20 {
+		title := Choices(name, play.Techniques{NoRewind: true})[0].Value
+		if seen[title] {
+			break
+		}
+		seen[title] = true
+		name = NextNetwork(name)
+	}
+	if name != "" || len(seen) != len(netsim.Presets())+1 || !seen["as it is"] || !seen["Across an ocean"] {
+		t.Errorf("the networks are %v, the last one %q", seen, name)
+	}
+	if all := Choices("", play.Techniques{NoRewind: true}); all[3].Value != "off" || all[1].Value != "on" {
+		t.Errorf("the choices are %v", all)
 	}
 }
