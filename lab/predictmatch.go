@@ -316,7 +316,7 @@ func (w *spectator) record(c *client.Client, id game.ID, k *schema.Kind, s *moti
 		return
 	}
 	predicted := c.Predicted(id, s.Tick)
-	if predicted == nil {
+	if predicted == nil || c.Own(s.Tick) == nil { // or outdated: a correction has not reached that tick yet
 		return
 	}
 	why, coarse := w.cause(id, s.Tick)
