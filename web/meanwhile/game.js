@@ -205,6 +205,7 @@ export class PageGame {
       if (slow) show(all ? "Starting" : "Loading", all ? null : progress)
     }).then(engine => {
       missing = "this page’s transport"
+      if (slow) show("Starting", null)
       return engine
     })
     const [engine, guest] = await Promise.all([starting, config.saves ? guestKey() : "", connection?.compareClocks()]).finally(() => {

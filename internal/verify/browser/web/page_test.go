@@ -408,9 +408,19 @@ func TestStarting(t *testing.T) {
 	release()
 	p.WaitFor(notice + `.startsWith("The game could not start:")`)
 	p.Errors()
-	s.set(`{"game": "zap", "engine": "/testdata/zap.js", "schema": "1", "websocket": "/none"}`)
+	// Once a slow program has come, the transport alone is missing.
+	come := make(chan struct{})
+	arrive := sync.OnceFunc(func() { close(come) })
+	t.Cleanup(arrive)
+	s.mux.HandleFunc("/late.js", func(w http.ResponseWriter, r *http.Request) {
+		<-come
+		http.Redirect(w, r, "/testdata/zap.js", http.StatusFound)
+	})
+	s.set(`{"game": "zap", "engine": "/late.js", "schema": "1", "websocket": "/none"}`)
 	p.Open(s.URL + "/open.html?deaf")
-	p.WaitFor(notice + ` === "Loading zap…\n\nStill waiting for this page’s transport."`)
+	p.WaitFor(notice + ` === "Loading zap…\n\nStill waiting for the game’s program."`)
+	arrive()
+	p.WaitFor(notice + ` === "Starting zap…\n\nStill waiting for this page’s transport."`)
 }
 
 // A real program in WebAssembly is fetched, starts and plays, and the page shows its panic.
