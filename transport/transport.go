@@ -11,7 +11,8 @@
 // "Transports".
 //
 // A datagram begins with three bytes of the stamp of its sending and two of its sequence number
-// (package wire). A Conn writes the stamp at the last moment before it hands the datagram over.
+// (package wire). A Conn writes the stamp at the last moment before it hands the datagram over, but
+// for one that keeps what a simulated network wrote (Link.KeepStamps).
 package transport
 
 import (
