@@ -102,10 +102,11 @@ func alwaysLimits() []limit {
 
 		most("hundred", "ocean", "divergences", 0),
 		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where
-		// they are.
+		// they are, also as the game draws them.
 		most("invasion", "", "max_window_bits", 13_000).with(at13),
 		most("invasion", "", "held_10m_cm", 50).with(at13),
-		most("invasion", "", "hitches_per_min", 1).with(at13),
+		most("invasion", "", "drawn_30m_cm", 25).with(at13),
+		most("invasion", "", "jolts_per_min", 10).with(at13),
 
 		least("hundred", "ocean", "states_compared", 100_000),
 		least("hundred", "ocean", "same_bytes", 1),
