@@ -63,13 +63,17 @@ func TestKillcam(t *testing.T) {
 		window.deaths = []
 		window.begun = g.now
 		window.skips = false // whether a key is pressed as soon as the label is there
+		window.moves = false // whether the round goes to another map then
+		window.moved = false
+		window.stayed = 0 // frames with the label on that map
 		g.ctx.drawImage = function (image, x, y, w, h) { // names are pictures
 			if (image.title === killer) off = Math.hypot(x + w / 2 - g.width / 2, y + h - g.height / 2)
 			drawImage.call(this, image, x, y, w, h)
 		}
 		g.draw = w => {
 			off = -1
-			draw(w)
+			draw(moved ? { ...w, round: w.round.map(r => ({ ...r, map: 1 })) } : w)
+			if (moved && !box.hidden) stayed++
 			if (!g.me.alive && !dead) {
 				deaths.push({
 					killer, plain: [], past: [], label: "", ms: 0, skipped: false, back: false, gone: false,
@@ -85,6 +89,7 @@ func TestKillcam(t *testing.T) {
 			death.ms = g.now - since
 			if (off >= 0) (box.hidden ? death.plain : death.past).push(off)
 			if (box.hidden) death.skipped = death.label !== ""
+			else if (moves && death.label) moved = true
 			else if (skips && death.label) dispatchEvent(new KeyboardEvent("keydown", { code: "KeyM" }))
 			else death.label = document.getElementById("got").textContent
 		}
@@ -128,6 +133,23 @@ func TestKillcam(t *testing.T) {
 	if len(shown.Past) == 0 || slices.Max(shown.Past) > 140 {
 		t.Errorf("with it the killer is %.0f pixels from the middle, want at most 140", shown.Past)
 	}
+	// What was drawn on another map is forgotten.
+	p.Eval("skips = false, moves = true, 0", nil)
+	var moved bool
+	for range 10 {
+		if die("KeyC", "back", func() {}); !moved {
+			p.Eval("moved", &moved)
+		}
+		if moved {
+			break
+		}
+	}
+	stayed := 0
+	if p.Eval("stayed", &stayed); !moved || stayed > 0 {
+		t.Errorf("on another map: %t; the label stayed for %d frames", moved, stayed)
+	}
+	p.Eval("moved = moves = false, 0", nil)
+
 	if d := die("Space", "ms > 1000", func() {}); d.Label != "" || len(d.Past) > 0 {
 		t.Errorf("after an own rocket: %+v", d)
 	}
