@@ -7,7 +7,7 @@ const PAGES = {
 
 const asked = location.search.slice(1), name = /^[\w-]+$/.test(asked) ? asked : "concepts"
 const escaped = s => s.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c])
-const anchor = s => s.toLowerCase().replace(/<[^>]*>/g, "").replace(/[^\w\- ]/g, "").replace(/ /g, "-")
+const anchor = s => s.toLowerCase().replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/<[^>]*>/g, "").replace(/[^\w\- ]/g, "").replace(/ /g, "-")
 
 /** Where a link of the repository leads on this site; "" for what is not served. */
 function target(href) {

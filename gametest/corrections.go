@@ -3,6 +3,7 @@ package gametest
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -105,9 +106,16 @@ func (p *Player) desync(t clock.Tick) string {
 	return fmt.Sprintf("tick %d", t)
 }
 
-// noteMistake keeps what a client reported about the rules.
+// numbers are the values in what a client reports.
+var numbers = regexp.MustCompile(`\[[^]]*\]`)
+
+// noteMistake keeps what a client reported about the rules, once for all clients: they meet the same
+// mistake with other values.
 func (s *Sim) noteMistake(sentence string) {
-	if !slices.Contains(s.mistakes, sentence) {
+	same := func(known string) bool {
+		return numbers.ReplaceAllLiteralString(known, "") == numbers.ReplaceAllLiteralString(sentence, "")
+	}
+	if !slices.ContainsFunc(s.mistakes, same) {
 		s.mistakes = append(s.mistakes, sentence)
 	}
 }

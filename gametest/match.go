@@ -92,7 +92,8 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 
 // AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where
 // other entities are now need it, as a client knows only the newest record of those. Where Step
-// alone has players push each other it is not needed, see Sim.Mispredicted. Keep a match of one
+// alone has players push each other it is not needed, see Sim.Mispredicted, nor for a game.Predicted
+// ball that others kick. Keep a match of one
 // player without it, which still finds most mistakes. Quality counts the mispredictions all the
 // same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }

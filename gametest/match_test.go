@@ -98,6 +98,9 @@ func TestMatchFailsOnRulesThatAreNotDeterministic(t *testing.T) {
 				t.Errorf("%s: the error does not say %q:\n%s", name, want, errs)
 			}
 		}
+		if n := strings.Count(errs, "gave pilot.Vel as"); name == "math/rand" && n != 1 {
+			t.Errorf("%s: the line is named %d times, not once for all clients:\n%s", name, n, errs)
+		}
 		if len(rec.logs) == 0 || rec.logs[len(rec.logs)-1] != "replay: go test -run '^TestZap$' -match.seed=7" {
 			t.Errorf("%s: no replay command in %q", name, rec.logs)
 		}

@@ -17,7 +17,8 @@ const (
 
 // MustBePlayable fails the test, with everything that was measured, unless the match could be
 // played: the server agreed with 95 % of the shots, if there were 20, and a moving thing had at
-// most 3 hitches a minute. Call it after Run. Rules that need more ask Quality.
+// most 3 hitches a minute. Call it after Run. Rules that need more, or less because several players
+// fight for one thing, ask Quality.
 func (m *Match[C]) MustBePlayable(t TB) {
 	t.Helper()
 	q := m.Quality()
@@ -30,8 +31,8 @@ func (m *Match[C]) MustBePlayable(t TB) {
 func (q *Quality) unplayable() string {
 	var why []string
 	if q.Shots >= leastShots && q.Agreement < leastAgreement {
-		why = append(why, fmt.Sprintf("the server agreed with %.1f %% of the shots, not with %.0f", 100*q.Agreement,
-			100*leastAgreement))
+		why = append(why, fmt.Sprintf("the server agreed with %.1f %% of the events that Act emitted for its own player, "+
+			"not with %.0f (%s)", 100*q.Agreement, 100*leastAgreement, q.denied))
 	}
 	if q.HitchesPerMin > mostHitchesPerMin {
 		why = append(why, fmt.Sprintf("%.1f hitches a minute, more than %.0f", q.HitchesPerMin, mostHitchesPerMin))
@@ -54,8 +55,12 @@ func (q Quality) String() string {
 	}
 	count := func(name string, n int, unit, meaning string) { row(name, fmt.Sprint(n), unit, meaning) }
 	const percent = 100
-	number("agreement", percent*q.Agreement, "%", "of the shots were judged as their shooters saw them")
-	count("shots", q.Shots, "", "that count for it")
+	if q.Shots > 0 {
+		number("agreement", percent*q.Agreement, "%", "of the shots were judged as their shooters saw them")
+	} else {
+		row("agreement", "-", "", "there was no shot")
+	}
+	count("shots", q.Shots, "", "that count for it: events that Act emitted for its own player")
 	count("late shots", q.LateShots, "", "of them came late, and were judged right all the same")
 	count("interrupted", q.Interrupted, "", "shots do not count: somebody else had changed the shooter")
 	count("cut off", q.CutOff, "", "shots do not count: there was an outage")

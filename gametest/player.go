@@ -228,7 +228,7 @@ func (p *Player) frame() bool {
 			continue // a correction brought it: it is no prediction of what comes
 		}
 		if e.Tick <= s.Server.Tick() {
-			p.q.shots.disagreed++ // too late to run at its tick
+			s.settle(p, e.Event, false) // too late to run at its tick
 			continue
 		}
 		e.Vals = slices.Clone(e.Vals)

@@ -15,8 +15,8 @@ type Quality struct {
 	// places lie within 30 cm. In a game with queued commands it is too low, as the server decides
 	// them in other ticks than their own.
 	Agreement float64
-	// Shots is how many events of players' own commands, such as shots, were predicted and count
-	// for Agreement.
+	// Shots is how many events were predicted and count for Agreement: those that Act emitted with
+	// its own player as the actor, such as shots, and also kicks.
 	Shots int
 	// LateShots is how many of them agreed although the command came late: it then runs up to 250
 	// ms later, with the view that the player had.
@@ -41,7 +41,8 @@ type Quality struct {
 	// playout time. Entities with a parent are left out here and in all that follows.
 	ViewErrorP95 float64
 	// ErrorNowP95 is the distance in metres between what was drawn and the newest truth that the
-	// client could know: that of the path's shortest delay and one send interval ago.
+	// client could know: that of the path's shortest delay and one send interval ago. A teleport
+	// counts with its whole length until it is drawn.
 	ErrorNowP95 float64
 	// ViewAge is how far behind the server's present the drawn moment was.
 	ViewAge time.Duration
@@ -63,6 +64,8 @@ type Quality struct {
 
 	DownKbps, UpKbps float64 // kbit/s of datagrams, each with wire.Overhead; mean over players
 	MaxWindowBits    int     // most bits that any player was sent in one second
+
+	denied string // the events that the server disagreed with, and how many it agreed with
 }
 
 // quality is what was measured of one player.
@@ -111,6 +114,7 @@ func (s *Sim) Quality() Quality {
 	shots, c, v := &all.shots, &all.corrections, &all.view
 	r.Shots = shots.agreed + shots.disagreed
 	r.Agreement = ratio(shots.agreed, r.Shots, 1)
+	r.denied = s.denied()
 	r.LateShots, r.Interrupted, r.CutOff = shots.late, shots.interrupted, shots.cutOff
 	if v.drawn > 0 {
 		r.OutageShare = v.outage.Seconds() / v.drawn.Seconds()

@@ -1,7 +1,9 @@
 package gametest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"meanwhile/client"
@@ -31,7 +33,11 @@ const (
 type verdicts struct {
 	pending map[clock.Tick][]predicted // by the tick at which the server will decide
 	late    []predicted                // their commands did not arrive in time; the presses may run a little later
+	counts  []eventCount               // of all players, by the event's number
 }
+
+// eventCount is how many predicted events of one kind count, and how many of them the server agreed with.
+type eventCount struct{ agreed, all int }
 
 // shots counts the predicted events of one player.
 type shots struct {
@@ -47,6 +53,29 @@ type predicted struct {
 	took  bool       // the command despawned something, as predicted; another player may have been quicker
 }
 
+// settle counts a predicted event of a player.
+func (s *Sim) settle(p *Player, event int, agreed bool) {
+	t := &s.shots.counts[event]
+	t.all++
+	if agreed {
+		t.agreed++
+		p.q.shots.agreed++
+	} else {
+		p.q.shots.disagreed++
+	}
+}
+
+// denied names the events that the server agreed with less than wholly: "kick 109 of 207".
+func (s *Sim) denied() string {
+	var list []string
+	for i, t := range s.shots.counts {
+		if t.agreed < t.all {
+			list = append(list, fmt.Sprintf("%s %d of %d", s.Rules.Events[i].Name, t.agreed, t.all))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
 // judgeShots compares what players predicted for this tick with what the server decided.
 func (s *Sim) judgeShots() {
 	tick := s.Server.Tick()
@@ -60,12 +89,12 @@ func (s *Sim) judgeShots() {
 	for _, w := range s.shots.late {
 		switch {
 		case s.decided(&w) == agreed:
-			w.p.q.shots.agreed++
+			s.settle(w.p, w.event.Event, true)
 			w.p.q.shots.late++
 		case tick-w.event.Tick < clock.Tick(packet.LatePress/s.Server.Period()):
 			late = append(late, w)
 		default:
-			w.p.q.shots.disagreed++
+			s.settle(w.p, w.event.Event, false)
 		}
 	}
 	s.shots.late = late
@@ -74,7 +103,7 @@ func (s *Sim) judgeShots() {
 		st, _ := s.Server.Stats(w.p.ID)
 		switch {
 		case verdict == agreed:
-			w.p.q.shots.agreed++
+			s.settle(w.p, w.event.Event, true)
 		case s.interrupted(&w, tick, verdict == otherwise):
 			w.p.q.shots.interrupted++
 		case w.p.cutOff != 0 && s.Loop.Now().Sub(w.p.cutOff) < aftermath:
@@ -82,7 +111,7 @@ func (s *Sim) judgeShots() {
 		case verdict == nothing && st.LastStarved == tick:
 			s.shots.late = append(s.shots.late, w)
 		default:
-			w.p.q.shots.disagreed++
+			s.settle(w.p, w.event.Event, false)
 		}
 	}
 	delete(s.shots.pending, tick)

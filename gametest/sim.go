@@ -117,6 +117,7 @@ func (s *Sim) Run(d time.Duration) { s.Loop.Run(s.Loop.Now().Add(d)) }
 func (s *Sim) Measure() {
 	s.measure = s.Loop.Now()
 	clear(s.shots.pending)
+	s.shots.counts = make([]eventCount, len(s.Rules.Events))
 	s.wrong = nil
 	for _, p := range s.players {
 		p.q = quality{corrections: corrections{base: p.q.corrections.base, confirmedAt: p.q.corrections.confirmedAt}}

@@ -186,8 +186,7 @@ var gateLimits = append(alwaysLimits(),
 	least("path", "narrows", "utilisation", 0.85),
 	least("path", "modem", "utilisation", 0.8),
 
-	most("outage", "fiber", "leap_max_cm", 35).with(Values{{"gap_ms", 1000}}),
-	most("outage", "lte-a", "leap_max_cm", 45).with(Values{{"gap_ms", 1000}}),
+	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 1000}}),
 	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 400}}),
 
 	most("predict", "wifi", "ball_step_max_cm", 25),

@@ -15,7 +15,7 @@ import (
 var outageExperiment = &experiment{
 	name:  "outage",
 	about: "nothing arrives for a while: how far the display then jumps, and how long until it is as before",
-	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame. Every ten seconds
+	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame, within 50 m. Every ten seconds
 nothing gets through in either direction for <b>gap_ms</b>, and what was sent meanwhile is lost. <b>leap</b> is the
 largest step during a gap and the four seconds after it, beyond the 10 cm of the run: the median of all gaps, and
 the largest. <b>stood_ms</b> is how long the runner was drawn standing. <b>normal_after_ms</b> is how long after the
@@ -41,8 +41,10 @@ type cutOff struct {
 }
 
 func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (res cutOff, err error) {
-	s, player, err := newWatch("dash", seed, p,
-		func(t clock.Tick) geom.Vec2 { return geom.Vec2{X: dashSpeed * float64(t) / watchRate} })
+	way, begun := -1.0, 0.0 // he turns between gaps: from far away he would be seen on a coarser grid
+	turned := clock.Tick(0)
+	x := func(t clock.Tick) float64 { return begun + way*dashSpeed*(float64(t)-float64(turned))/watchRate }
+	s, player, err := newWatch("dash", seed, p, func(t clock.Tick) geom.Vec2 { return geom.Vec2{X: x(t)} })
 	if err != nil {
 		return res, err
 	}
@@ -58,7 +60,7 @@ func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (re
 			if e.Kind != 0 {
 				return
 			}
-			if step := e.Vals[0] - last; since < gap+outageAfter {
+			if step := way * (e.Vals[0] - last); since < gap+outageAfter {
 				leap = max(leap, 100*(step-dashSpeed*playoutFrame.Seconds()))
 				if step < 0.001 {
 					res.stood += ms(playoutFrame)
@@ -76,7 +78,10 @@ func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (re
 		s.Run(time.Duration(i) * 7 * time.Millisecond) // not always at one moment between two packets
 		from, leap, normal = s.Loop.Now(), 0, 0
 		player.Cut(gap)
-		s.Run(gap + outageEvery)
+		s.Run(gap + outageAfter)
+		now := s.Server.Tick()
+		begun, turned, way = x(now), now, -way
+		s.Run(outageEvery - outageAfter)
 		res.leaps = append(res.leaps, leap)
 		res.normal += ms(normal)
 	}

@@ -37,7 +37,7 @@ const help = `Usage: %s [flags of the game]
 Plays a game while you write it: builds it anew whenever a file is saved, and goes on with the world as it was.
 Pages load the new program by themselves. A page shows what the compiler says, over the game, which goes on as it
 was. A world whose state has another form begins anew. With --open it opens two windows, the second one on a bad
-network.
+network, with --addr 127.0.0.1:9000 it listens there; the other flags of the game work, too.
 `
 
 // Own is the command dev of the program of a game. It returns the exit status.

@@ -94,7 +94,7 @@ func CheckBudgets(kbit, total int) error {
 // Sentence returns the text of an error for a person.
 func Sentence(name string, err error) string {
 	text := err.Error()
-	for _, pkg := range []string{"site: ", "host: ", "game: "} {
+	for _, pkg := range []string{"site: ", "host: ", "game: ", name + ": "} {
 		text = strings.TrimPrefix(text, pkg)
 	}
 	text = counted.ReplaceAllStringFunc(text, func(s string) string { return "--" + strings.ToLower(s) })

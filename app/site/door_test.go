@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -610,5 +611,14 @@ func TestHandshakesDoNotWaitForTheAuthority(t *testing.T) {
 	}
 	if len(asked) > 0 {
 		t.Error("a handshake asked the authority")
+	}
+}
+
+// A program speaks under its name, once: neither the package nor the game of that name comes again.
+func TestSentence(t *testing.T) {
+	for _, err := range []string{"site: no page", "game: no page", "no page", "game: pilots: no page", "pilots: no page"} {
+		if got := Sentence("pilots", errors.New(err)); got != "pilots: no page" {
+			t.Errorf("%q becomes %q", err, got)
+		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 // benches are the benchmarks.
 var benches = []struct{ name, about string }{
 	{"crowd", "what a server of a thousand walkers and clients costs, and what the clients know"},
+	{"frames", "what a game's page computes for a frame, how many it shows, what it writes to the console"},
 	{"hostile", "what honest players notice of attacks on their server, and what stays of them"},
 	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
@@ -54,6 +55,9 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
 	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")
 	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses; hostile: of the attacks; soak: of trouble")
+	var fr framesBench
+	f.StringVar(&fr.game, "game", "arena", "frames: arena, invasion or plaza")
+	f.DurationVar(&fr.span, "span", time.Minute, "frames: how long the page is measured")
 	var h hostileBench
 	f.StringVar(&h.attack, "attack", "", "hostile: this attack alone")
 	f.StringVar(&h.over, "over", "", "hostile: over this transport alone: quic, webtransport, websocket, udp or http")
@@ -63,7 +67,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		"",
 		"hostile: attack the server at this address of this machine, and measure nothing",
 	)
-	f.IntVar(&h.bots, "bots", 8, "hostile: in each room, while a person is there")
+	f.IntVar(&h.bots, "bots", 8, "hostile: in each room, while a person is there; frames: beside the player (default 249)")
 	f.IntVar(&h.honest, "honest", 3, "hostile: players whose game is measured, over all transports in turn")
 	f.BoolVar(&h.unreadLog, "unread-log", false, "hostile: the server logs all it can to a pipe that nobody reads")
 	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack; trip: of each row")
@@ -106,6 +110,19 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	if names[0] == "page" {
 		row, err := benchPage(ctx, *quick, stderr)
+		if err != nil {
+			return err
+		}
+		return writeRows(stdout, []lab.Row{row}, *asJSON, lab.WriteTable)
+	}
+	if names[0] == "frames" {
+		bots := 249
+		f.Visit(func(g *flag.Flag) {
+			if g.Name == "bots" {
+				bots = h.bots
+			}
+		})
+		row, err := fr.run(ctx, bots, stderr)
 		if err != nil {
 			return err
 		}
@@ -177,32 +194,77 @@ func benchCrowd(c bench.Crowd, quick, enter bool) ([]lab.Row, error) {
 	return []lab.Row{row}, err
 }
 
-// benchPage serves the demo without bots on a free port and loads it in fresh browsers.
-func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, error) {
-	g, err := findGame("arena")
+// serveDemo serves the demo of a game on a free port until stop is called.
+func serveDemo(ctx context.Context, which string, bots int, stderr io.Writer) (
+	s *site.Site, program *site.Program, stop func(), err error,
+) {
+	g, err := findGame(which)
 	if err != nil {
-		return lab.Row{}, err
+		return nil, nil, nil, err
 	}
 	rules, err := g.rules()
 	if err != nil {
-		return lab.Row{}, err
+		return nil, nil, nil, err
 	}
-	program, err := g.program(ctx, rules, stderr)
+	if program, err = g.program(ctx, rules, stderr); err != nil {
+		return nil, nil, nil, err
+	}
+	s, err = g.listen(rules, site.Config{Addr: "127.0.0.1:0", Truth: true, Host: host.Config{Bots: bots,
+		Budget: engine.DefaultBudget}})
 	if err != nil {
-		return lab.Row{}, err
+		return nil, nil, nil, err
 	}
-	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules}, Pages: g.pages,
-		Handlers: g.handlers})
-	if err != nil {
-		return lab.Row{}, err
-	}
-	serving, stop := context.WithCancel(ctx)
+	serving, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(serving, program) }()
-	defer func() {
-		stop()
+	return s, program, func() {
+		cancel()
 		<-done
-	}()
+	}, nil
+}
+
+// framesBench is what the flags of bench frames say.
+type framesBench struct {
+	game string
+	span time.Duration
+}
+
+// run lets a browser play a game with bots, and prints what that cost the page.
+func (b framesBench) run(ctx context.Context, bots int, stderr io.Writer) (lab.Row, error) {
+	if b.span < time.Second {
+		return lab.Row{}, usageError{fmt.Errorf("bench: --span %v is below 1s", b.span)}
+	}
+	s, _, stop, err := serveDemo(ctx, b.game, bots, stderr)
+	if err != nil {
+		return lab.Row{}, err
+	}
+	defer stop()
+	r, err := bench.Frames(ctx, s.URL(), b.span)
+	if err != nil {
+		return lab.Row{}, err
+	}
+	for _, line := range r.Console {
+		fmt.Fprintln(stderr, line)
+	}
+	return lab.Row{Experiment: "frames", Policy: "meanwhile",
+		Params: lab.Values{{Name: "game", V: b.game}, {Name: "browser", V: r.Browser},
+			{Name: "seconds", V: int(b.span.Seconds())}},
+		Metrics: lab.Values{
+			{Name: "avatars", V: r.Avatars}, {Name: "fps", V: r.FPS},
+			{Name: "frame_p50_ms", V: bench.Percentile(r.FrameMS, 0.5)},
+			{Name: "frame_p99_ms", V: bench.Percentile(r.FrameMS, 0.99)}, {Name: "frame_max_ms", V: slices.Max(r.FrameMS)},
+			{Name: "main_ms", V: r.MainMS}, {Name: "heap_mb", V: r.HeapMB[0]}, {Name: "heap_after_mb", V: r.HeapMB[1]},
+			{Name: "console_lines", V: len(r.Console)},
+		}}, nil
+}
+
+// benchPage serves the demo without bots on a free port and loads it in fresh browsers.
+func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, error) {
+	s, program, stop, err := serveDemo(ctx, "arena", 0, stderr)
+	if err != nil {
+		return lab.Row{}, err
+	}
+	defer stop()
 	loads, presses := 5, 11
 	if quick {
 		loads, presses = 1, 4
@@ -230,6 +292,7 @@ func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, erro
 		Params: lab.Values{{Name: "browser", V: r.Browser}, {Name: "loads", V: loads},
 			{Name: "transport", V: r.Transport}},
 		Metrics: append(lab.Values{
+			{Name: "painted_ms", V: bench.Median(r.PaintedMS)},
 			{Name: "playable_ms", V: bench.Median(r.PlayableMS)},
 			{Name: "playable_max_ms", V: slices.Max(r.PlayableMS)},
 			{Name: "wasm_brotli_kb", V: float64(best.Len()) / 1000}, {Name: "wasm_kb", V: float64(len(raw)) / 1000},

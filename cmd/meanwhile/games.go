@@ -19,6 +19,8 @@ import (
 	"meanwhile/examples/plaza"
 	plazaweb "meanwhile/examples/plaza/web"
 	"meanwhile/game"
+	"meanwhile/host"
+	engine "meanwhile/server"
 )
 
 // A gameEntry is a game that this program can serve.
@@ -80,6 +82,18 @@ func findRules(name string) (*game.Rules, error) {
 		return nil, err
 	}
 	return g.rules()
+}
+
+// listen opens the site of a game with these rules; cfg says how.
+func (g *gameEntry) listen(rules *game.Rules, cfg site.Config) (*site.Site, error) {
+	cfg.Host.Rules, cfg.Pages, cfg.Handlers = rules, g.pages, g.handlers
+	if g.choice > 0 && cfg.Truth { // in a demo
+		most := max(g.choice*1000/8, cfg.Host.Budget)
+		cfg.Host.LimitsOf = func(host.Visitor) engine.Limits { return engine.Limits{Budget: most} }
+		first := fmt.Appendf(nil, `{"downKbps": %d}`, cfg.Host.Budget*8/1000) // what the page asks for at first
+		cfg.Handlers = map[string]http.Handler{"GET /budget.json": site.Static("application/json", first)}
+	}
+	return site.Listen(cfg)
 }
 
 // program returns the client of a game for browsers. It builds the client from the source, which

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -34,7 +33,6 @@ import (
 	"meanwhile/host"
 	"meanwhile/lab"
 	"meanwhile/netcode/playout"
-	engine "meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/vet"
 )
@@ -211,17 +209,10 @@ func serve(
 		say(err)
 		return 1
 	}
-	cfg.Host.Rules, cfg.Pages, cfg.Handlers, cfg.Host.Bots = rules, g.pages, g.handlers, g.bots
-	if bots != nil {
+	if cfg.Host.Bots = g.bots; bots != nil {
 		cfg.Host.Bots = *bots
 	}
-	if g.choice > 0 && cfg.Truth { // in a demo
-		most := max(g.choice*1000/8, cfg.Host.Budget)
-		cfg.Host.LimitsOf = func(host.Visitor) engine.Limits { return engine.Limits{Budget: most} }
-		first := fmt.Appendf(nil, `{"downKbps": %d}`, cfg.Host.Budget*8/1000) // what the page asks for at first
-		cfg.Handlers = map[string]http.Handler{"GET /budget.json": site.Static("application/json", first)}
-	}
-	s, err := site.Listen(cfg)
+	s, err := g.listen(rules, cfg)
 	if err != nil {
 		say(err)
 		return site.Status(err)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
 )
@@ -175,7 +177,12 @@ func (w *World) settleOwned(s *Store, e *entity) {
 			s.noteChange(e, set)
 		}
 	} else {
-		s.schema.Extract(e.state, e.sims)
+		vals := w.ints[:s.schema.Sims]
+		s.schema.Extract(e.state, vals)
+		if e.id != w.actor && !slices.Equal(vals, e.sims) {
+			w.noteSideEffect()
+		}
+		copy(e.sims, vals)
 		s.schema.Store(e.state, e.sims)
 	}
 	if e.dead && !w.server {

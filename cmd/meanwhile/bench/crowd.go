@@ -224,13 +224,13 @@ func (b Crowd) measure(r *crowd.Run, q *crowd.Quality) (f figures, err error) {
 	slices.Sort(each)
 	slices.Sort(critical)
 	f.add("cpu_ms_per_tick", mean(each))
-	f.add("p50_ms", percentile(each, 0.5))
-	f.add("p99_ms", percentile(each, 0.99))
+	f.add("p50_ms", Percentile(each, 0.5))
+	f.add("p99_ms", Percentile(each, 0.99))
 	f.add("receive_ms", ms(phases[crowd.Receive])/ticks)
 	f.add("begin_ms", ms(phases[crowd.Begin])/ticks)
 	f.add("encode_ms", ms(phases[crowd.Encode])/ticks)
 	f.add("critical_ms_per_tick", mean(critical))
-	f.add("critical_p99_ms", percentile(critical, 0.99))
+	f.add("critical_p99_ms", Percentile(critical, 0.99))
 	f.add("allocs_per_tick", float64(m.allocs)/allocTicks)
 	f.add("bytes_per_client_s", float64(sums.Bytes+sums.Packets*wire.Overhead)*second)
 	f.add("packets_per_s", float64(sums.Packets)*second)
@@ -312,8 +312,8 @@ func mean(v []float64) (m float64) {
 	return m
 }
 
-// percentile returns the value of a sorted list that a share of it does not exceed.
-func percentile(sorted []float64, share float64) float64 {
+// Percentile returns the value of a sorted list that a share of it does not exceed.
+func Percentile(sorted []float64, share float64) float64 {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 

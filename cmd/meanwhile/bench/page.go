@@ -25,6 +25,8 @@ var errNoBrowser = errors.New("bench: no browser; install Chromium (apt-get inst
 // PageResult is what fresh browsers measured of a page.
 type PageResult struct {
 	Browser, Transport string
+	// PaintedMS is from the page's first byte to the first paint with text or pictures, per load.
+	PaintedMS []float64
 	// PlayableMS is from the page's first byte to the first frame with the player's avatar, per
 	// load.
 	PlayableMS []float64
@@ -75,9 +77,9 @@ const watch = `(() => {
   }
 })()`
 
-// marks evaluates to the page's marks, in milliseconds from the first byte.
+// marks evaluates to the page's marks and paints, in milliseconds from the first byte.
 const marks = `(t0 => Object.fromEntries(
-	performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])
+	["mark", "paint"].flatMap(type => performance.getEntriesByType(type)).map(m => [m.name, m.startTime - t0])
 ))(performance.getEntriesByType("navigation")[0].responseStart)`
 
 // Page opens url in fresh browsers, loads times, and presses keys presses times in the last one.
@@ -88,7 +90,10 @@ func Page(ctx context.Context, url string, loads, presses int) (PageResult, erro
 		return r, err
 	}
 	for i := range loads {
-		if err := load(ctx, program, url, &r, i == loads-1, presses); err != nil {
+		err := open(ctx, program, func(tab context.Context) error {
+			return load(tab, url, &r, i == loads-1, presses)
+		})
+		if err != nil {
 			return r, err
 		}
 	}
@@ -108,7 +113,8 @@ func find() (string, error) {
 	return "", errNoBrowser
 }
 
-func load(ctx context.Context, program, url string, r *PageResult, last bool, presses int) error {
+// open calls use with the tab of a fresh browser.
+func open(ctx context.Context, program string, use func(tab context.Context) error) error {
 	profile, err := os.MkdirTemp("", "meanwhile-bench-")
 	if err != nil {
 		return err
@@ -128,26 +134,37 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 	if err := chromedp.Run(tab); err != nil {
 		return fmt.Errorf("bench: start %s: %w", program, err)
 	}
+	return use(tab)
+}
+
+// before runs a script in each page before the scripts of its own.
+func before(script string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
+		return err
+	})
+}
+
+// product evaluates to the browser's name and version.
+const product = `navigator.userAgent.match(/Chrom[a-z]*\/[0-9.]+/)?.[0] ?? navigator.userAgent`
+
+func load(tab context.Context, url string, r *PageResult, last bool, presses int) error {
 	within, cancel := context.WithTimeout(tab, limit)
 	defer cancel()
 	var playable float64
 	var steps map[string]float64
-	var product string
-	err = chromedp.Run(within,
-		chromedp.ActionFunc(func(ctx context.Context) error {
-			_, err := page.AddScriptToEvaluateOnNewDocument(watch).Do(ctx)
-			return err
-		}),
+	err := chromedp.Run(within,
+		before(watch),
 		chromedp.Navigate(url),
 		chromedp.Poll("bench.playable", &playable, chromedp.WithPollingInterval(20*time.Millisecond),
 			chromedp.WithPollingTimeout(limit)),
 		chromedp.Evaluate(marks, &steps),
-		chromedp.Evaluate("navigator.userAgent.match(/Chrom[a-z]*\\/[0-9.]+/)?.[0] ?? navigator.userAgent", &product),
+		chromedp.Evaluate(product, &r.Browser),
 	)
 	if err != nil {
 		return fmt.Errorf("bench: %s did not become playable in %v: %w", url, limit, err)
 	}
-	r.Browser = product
+	r.PaintedMS = append(r.PaintedMS, steps["first-contentful-paint"])
 	r.PlayableMS = append(r.PlayableMS, playable)
 	for i, name := range Steps {
 		r.Steps[i] = append(r.Steps[i], steps["meanwhile "+name])

@@ -27,6 +27,7 @@ const g = await join({
   canvas: document.querySelector("canvas"), view: null, settings, autopilot: address.has("bot"),
 })
 const { ctx, keys, mouse } = g
+globalThis.g = g // for the browser's console
 networkPanel(g) // F2
 
 // The camera: metres to CSS pixels, with the avatar in the middle.

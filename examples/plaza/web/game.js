@@ -33,6 +33,7 @@ if (address.has("profile")) settings.profile = address.get("profile")
 const canvas = document.querySelector("canvas")
 const g = await join({ canvas, view: null, settings, autopilot: address.has("bot") })
 const { ctx, keys, mouse } = g
+globalThis.g = g // for the browser's console
 panel(g, { changed: set => { for (const name in set) if (name !== "interpolate") article?.g.set(name, set[name]) } }) // F2
 
 // The camera: the whole square if it fits, otherwise a part of it with the own avatar.

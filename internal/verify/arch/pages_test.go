@@ -11,6 +11,7 @@ import (
 
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 	quote   = regexp.MustCompile("(?m)^(?:<!-- from (\\S+) -->\n)?```(go|js)\n((?s:.*?))^```$")
 	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
@@ -83,7 +84,7 @@ func anchors(t *testing.T, page string) (all []string) {
 				return '-'
 			}
 			return -1
-		}, strings.ToLower(m[1]))
+		}, strings.ToLower(linked.ReplaceAllString(m[1], "$1")))
 		all = append(all, slug)
 	}
 	return all
