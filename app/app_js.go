@@ -7,7 +7,6 @@ package app
 
 import (
 	"syscall/js"
-	"time"
 	"unsafe"
 
 	"meanwhile/app/internal/bridge"
@@ -19,7 +18,7 @@ import (
 // mistakes in the definition. Options are for the server.
 func Main[C any](def *game.Definition[C], _ ...Options) {
 	rules, err := def.Rules()
-	offer(&engine{rules: rules, err: err, datagram: make([]byte, 2*wire.MaxDatagram)})
+	offer(&engine{rules: rules, err: err})
 	select {}
 }
 
@@ -31,23 +30,23 @@ type Handler = any
 
 // engine is the bridge as JavaScript calls it.
 type engine struct {
-	rules    *game.Rules
-	err      error
-	b        *bridge.Bridge // nil before start
-	send     js.Value
-	datagram []byte
-	floats   []float64 // of a command
+	rules *game.Rules
+	err   error
+	b     *bridge.Bridge // nil before start
+	in    []float64      // where the page writes datagrams and commands
+	out   []float64      // what it reads
 
 	uint8Array js.Value
 }
 
 // offer sets the global that the page takes the engine from.
 func offer(e *engine) {
+	exported = e
 	e.uint8Array = js.Global().Get("Uint8Array")
 	object := js.Global().Get("Object").New()
 	for _, name := range [...]string{
-		"start", "hello", "welcome", "message", "lost", "dropped", "receive", "frame", "me", "tick", "draw", "texts",
-		"desyncs", "say", "heard", "setting", "leave",
+		"start", "hello", "welcome", "message", "lost", "dropped", "texts", "desyncs", "say", "heard", "setting",
+		"leave",
 	} {
 		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return e.call(name, args) }))
 	}
@@ -59,7 +58,7 @@ func offer(e *engine) {
 func (e *engine) call(name string, args []js.Value) any {
 	switch name {
 	case "start":
-		return e.start(args[0], args[1], args[2], args[3])
+		return e.start(args[0], args[1])
 	case "hello":
 		return e.bytes(e.b.Hello(take(args[0]), text(args[1])))
 	case "welcome":
@@ -73,26 +72,6 @@ func (e *engine) call(name string, args []js.Value) any {
 		e.b.Lost()
 	case "dropped":
 		e.b.Dropped(wire.Seq(args[0].Int()))
-	case "receive":
-		n := js.CopyBytesToGo(e.datagram, args[0])
-		e.b.Receive(e.datagram[:n], args[1].Float())
-	case "frame":
-		return e.b.Frame(args[0].Float(), args[1].Float())
-	case "me":
-		pressedMs := 0.0
-		if len(args) > 1 {
-			pressedMs = args[1].Float()
-		}
-		n, _ := copyFloats(args[0], e.b.Me(pressedMs))
-		return n
-	case "tick":
-		e.tick(args[0], args[1].Float())
-	case "draw":
-		n, fits := copyFloats(args[0], e.b.Draw())
-		if fits {
-			e.b.Drawn()
-		}
-		return n
 	case "texts":
 		return e.b.Texts()
 	case "say":
@@ -109,10 +88,9 @@ func (e *engine) call(name string, args []js.Value) any {
 	return nil
 }
 
-// start makes the engine from its configuration. send and message are the page's functions that send
-// a datagram, and a message on the reliable stream; clock returns milliseconds, by which frames are
-// timed.
-func (e *engine) start(configuration, send, message, clock js.Value) any {
+// start makes the engine from its configuration. message is the page's function that sends a message
+// on the reliable stream.
+func (e *engine) start(configuration, message js.Value) any {
 	refuse := func(err string) any { return map[string]any{"error": err, "layout": ""} }
 	if e.err != nil {
 		return refuse(e.err.Error())
@@ -121,7 +99,6 @@ func (e *engine) start(configuration, send, message, clock js.Value) any {
 	if v := config.Get("bridge"); v.Type() != js.TypeNumber || v.Int() != bridge.Version {
 		return refuse("The game's program speaks another version of the bridge than this page. Reload the page.")
 	}
-	e.send = send
 	crypto, console := js.Global().Get("crypto"), js.Global().Get("console")
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
@@ -130,13 +107,9 @@ func (e *engine) start(configuration, send, message, clock js.Value) any {
 		Random: func(into []byte) {
 			js.CopyBytesToGo(into, crypto.Call("getRandomValues", e.uint8Array.New(len(into))))
 		},
-		Send: func(d []byte, releaseMs float64, stamped bool) {
-			e.send.Invoke(e.bytes(d), releaseMs, stamped)
-		},
-		Message: func(m []byte) { message.Invoke(e.bytes(m)) },
-		Clock: func() time.Duration { // package time's own clock would make a larger program
-			return time.Duration(clock.Invoke().Float() * float64(time.Millisecond))
-		},
+		Send:     send,
+		Message:  func(m []byte) { message.Invoke(e.bytes(m)) },
+		Clock:    clock,
 		Complain: func(s string) { console.Call("error", s) },
 		Warn:     func(s string) { console.Call("warn", s) },
 	})
@@ -178,22 +151,10 @@ func take(v js.Value) []byte {
 	return b
 }
 
-func (e *engine) tick(command js.Value, pressedMs float64) {
-	n := command.Length() / 8
-	if len(e.floats) < n {
-		e.floats = make([]float64, n)
-	}
-	js.CopyBytesToGo(raw(e.floats), command)
-	e.b.Tick(e.floats[:n], pressedMs)
-}
-
 func (e *engine) say(message int, floats js.Value, texts string) any {
-	n := floats.Length() / 8
-	if len(e.floats) < n {
-		e.floats = make([]float64, n)
-	}
-	js.CopyBytesToGo(raw(e.floats), floats)
-	call, refused := e.b.Say(message, e.floats[:n], texts)
+	values := make([]float64, floats.Length()/8)
+	js.CopyBytesToGo(raw(values), floats)
+	call, refused := e.b.Say(message, values, texts)
 	return map[string]any{"error": refused, "call": call}
 }
 
@@ -210,18 +171,6 @@ func (e *engine) set(name string, v js.Value) string {
 		return e.b.SetText(name, v.String())
 	}
 	return name + " is neither a number nor a text."
-}
-
-// copyFloats copies f into a Uint8Array of the page if it fits. WebAssembly and the page's float64s
-// are both little-endian.
-func copyFloats(into js.Value, f []float64) (n int, fits bool) {
-	if len(f) == 0 {
-		return 0, true
-	}
-	if fits = into.Length() >= 8*len(f); fits {
-		js.CopyBytesToJS(into, raw(f))
-	}
-	return len(f), fits
 }
 
 // raw returns the bytes of f.

@@ -66,7 +66,7 @@ func TestSentences(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, nil, &out,
-		&errs); code != 2 || errs.String() != "zap: zap: Pilot.Pos has a bad tag\n" {
+		&errs); code != 2 || errs.String() != "zap: Pilot.Pos has a bad tag\n" {
 		t.Errorf("status %d, %q", code, errs.String())
 	}
 	if code, _ := start(t, context.Background(), &out, "--help"); code != 0 ||

@@ -74,17 +74,102 @@ export async function startEngine(config, progress) {
   if (!response.ok) throw new Sentence(`The game's program ${config.wasm} could not be loaded (${response.status} ${response.statusText}).`)
   const total = config.wasmBytes || (response.headers.get("Content-Encoding") ? 0 : Number(response.headers.get("Content-Length")))
   report(response.clone(), got => progress(total ? got / total : null)).catch(() => {})
-  const go = new page.Go()
+  const go = new page.Go(), calls = new Calls(go)
   const { instance } = await WebAssembly.instantiateStreaming(response, go.importObject)
   mark("compiled")
   delete page.__meanwhile
+  calls.program = instance.exports
   go.run(instance)
   mark("started")
-  const engine = page.__meanwhile
+  const offered = page.__meanwhile
   delete page.__meanwhile
-  if (!engine) throw new Sentence("The game's program started, but it offers this page no engine.")
-  engine.lastWords = () => /(panic: .*|fatal error: .*)/.exec(lines.join(""))?.[1] ?? ""
-  return engine
+  if (!offered) throw new Sentence("The game's program started, but it offers this page no engine.")
+  const lastWords = () => /(panic: .*|fatal error: .*)/.exec(lines.join(""))?.[1] ?? ""
+  return { ...offered, ...calls.engine(offered.start), lastWords }
+}
+
+/** The calls for each frame and each datagram, which go straight to the program's exports and memory: docs/BRIDGE.md. */
+class Calls {
+  /** @param {any} go what runs the program; it gets the functions that the program imports */
+  constructor(go) {
+    this.go = go
+    /** The program's exports.
+     * @type {any} */
+    this.program = null
+    /** @type {Send} */
+    this.send = () => {}
+    this.clock = () => performance.now()
+    go.importObject.meanwhile = {
+      send: (/** @type {number} */ at, /** @type {number} */ n, /** @type {number} */ releaseMs, /** @type {number} */ stamped) =>
+        this.send(this.bytes(at, n).slice(), releaseMs, stamped !== 0),
+      clock: () => this.clock(),
+    }
+  }
+
+  /** The program's memory, which may have moved since the last call.
+   * @param {number} at
+   * @param {number} n */
+  bytes(at, n) { return new Uint8Array(this.program.mem.buffer, at, n) }
+
+  /**
+   * Calls an export. A program that has ended does not say so itself.
+   * @param {string} name
+   * @param {number[]} args
+   * @returns {number}
+   */
+  call(name, ...args) {
+    if (!this.go.exited) {
+      const answer = this.program[`meanwhile_${name}`](...args)
+      if (!this.go.exited) return answer
+    }
+    throw new Error("the program has ended")
+  }
+
+  /** @param {Uint8Array} bytes */
+  put(bytes) { this.bytes(this.call("buffer", bytes.length), bytes.length).set(bytes) }
+
+  /** Copies n floats of the program, if they fit.
+   * @param {Uint8Array} into
+   * @param {number} n */
+  take(into, n) {
+    const fits = 8 * n <= into.length
+    if (fits && n) into.set(this.bytes(this.call("floats"), 8 * n))
+    return fits
+  }
+
+  /**
+   * Returns these calls as an engine offers them.
+   * @param {(config: string, message: (bytes: Uint8Array) => void) => {error: string, layout: string}} start
+   * @returns {Pick<Engine, "start" | "receive" | "frame" | "me" | "tick" | "draw">}
+   */
+  engine(start) {
+    return {
+      start: (config, send, message, clock) => {
+        this.send = send
+        if (clock) this.clock = clock
+        return start(config, message)
+      },
+      receive: (bytes, arrivalMs) => {
+        this.put(bytes)
+        this.call("receive", bytes.length, arrivalMs)
+      },
+      frame: (nowMs, shownMs) => this.call("frame", nowMs, shownMs),
+      me: (into, pressedMs = 0) => {
+        const n = this.call("me", pressedMs)
+        this.take(into, n)
+        return n
+      },
+      tick: (command, pressedMs) => {
+        this.put(command)
+        this.call("tick", command.length / 8, pressedMs)
+      },
+      draw: into => {
+        const n = this.call("draw")
+        if (this.take(into, n)) this.call("drawn")
+        return n
+      },
+    }
+  }
 }
 
 /**

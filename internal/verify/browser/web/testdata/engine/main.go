@@ -4,9 +4,8 @@
 package main
 
 import (
-	"encoding/binary"
-	"math"
 	"syscall/js"
+	"unsafe"
 )
 
 const layout = `{"game": "zap", "rate": 30,
@@ -18,20 +17,52 @@ var (
 	start, now float64
 	tick       int
 	x, y       float64
-	buf        []byte
+	in, out    []float64
 )
 
-// floats copies values to a Uint8Array of the page, if they fit, and returns how many there are.
-func floats(into js.Value, values ...float64) any {
-	buf = buf[:0]
-	for _, v := range values {
-		buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+//go:wasmexport meanwhile_buffer
+func buffer(n int32) unsafe.Pointer {
+	if len(in) < int(n) {
+		in = make([]float64, n)
 	}
-	if into.Length() >= len(buf) {
-		js.CopyBytesToJS(into, buf)
-	}
-	return len(values)
+	return unsafe.Pointer(unsafe.SliceData(in))
 }
+
+//go:wasmexport meanwhile_receive
+func receive(int32, float64) {}
+
+//go:wasmexport meanwhile_frame
+func frame(nowMs, _ float64) int32 {
+	if now = nowMs; start == 0 {
+		start = now
+	}
+	return int32(max(0, min(4, int((now-start)*30/1000)-tick)))
+}
+
+//go:wasmexport meanwhile_tick
+func doTick(int32, float64) {
+	x += in[0] * 0.3
+	y += in[1] * 0.3
+	tick++
+}
+
+//go:wasmexport meanwhile_me
+func me(float64) int32 {
+	out = append(out[:0], 0, 7, 1, x, y, 1)
+	return int32(len(out))
+}
+
+//go:wasmexport meanwhile_draw
+func draw() int32 {
+	out = append(out[:0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
+	return int32(len(out))
+}
+
+//go:wasmexport meanwhile_drawn
+func drawn() {}
+
+//go:wasmexport meanwhile_floats
+func floats() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(out)) }
 
 func main() {
 	bridge := map[string]any{}
@@ -42,7 +73,7 @@ func main() {
 	on("hello", func([]js.Value) any { return js.Global().Get("Uint8Array").New(4) })
 	on("welcome", func([]js.Value) any { return map[string]any{"error": "", "retryMs": 0} })
 	on("texts", func([]js.Value) any { return `["", "ann"]` })
-	for _, name := range []string{"message", "lost", "dropped", "receive", "leave"} {
+	for _, name := range []string{"message", "lost", "dropped", "leave"} {
 		on(name, func([]js.Value) any { return nil })
 	}
 	on("setting", func(args []js.Value) any {
@@ -50,24 +81,6 @@ func main() {
 			panic("as the test asked")
 		}
 		return ""
-	})
-	on("frame", func(args []js.Value) any {
-		if now = args[0].Float(); start == 0 {
-			start = now
-		}
-		return max(0, min(4, int((now-start)*30/1000)-tick))
-	})
-	on("me", func(args []js.Value) any { return floats(args[0], 0, 7, 1, x, y, 1) })
-	on("tick", func(args []js.Value) any {
-		cmd := make([]byte, args[0].Length())
-		js.CopyBytesToGo(cmd, args[0])
-		x += math.Float64frombits(binary.LittleEndian.Uint64(cmd[0:])) * 0.3
-		y += math.Float64frombits(binary.LittleEndian.Uint64(cmd[8:])) * 0.3
-		tick++
-		return nil
-	})
-	on("draw", func(args []js.Value) any {
-		return floats(args[0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
 	})
 	js.Global().Set("__meanwhile", bridge)
 	select {}
