@@ -14,7 +14,7 @@ import (
 // exported is the engine of this program.
 var exported *engine
 
-//go:wasmexport meanwhile_buffer
+//go:wasmexport engine_buffer
 func buffer(n int32) unsafe.Pointer {
 	e := exported
 	if words := (int(n) + 7) / 8; len(e.in) < words {
@@ -23,31 +23,31 @@ func buffer(n int32) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(e.in))
 }
 
-//go:wasmexport meanwhile_receive
+//go:wasmexport engine_receive
 func receive(n int32, arrivalMs float64) { exported.b.Receive(raw(exported.in)[:n], arrivalMs) }
 
-//go:wasmexport meanwhile_frame
+//go:wasmexport engine_frame
 func frame(nowMs, shownMs float64) int32 { return int32(exported.b.Frame(nowMs, shownMs)) }
 
-//go:wasmexport meanwhile_tick
+//go:wasmexport engine_tick
 func tick(n int32, pressedMs float64) { exported.b.Tick(exported.in[:n], pressedMs) }
 
-//go:wasmexport meanwhile_me
+//go:wasmexport engine_me
 func me(pressedMs float64) int32 {
 	exported.out = exported.b.Me(pressedMs)
 	return int32(len(exported.out))
 }
 
-//go:wasmexport meanwhile_draw
+//go:wasmexport engine_draw
 func draw() int32 {
 	exported.out = exported.b.Draw()
 	return int32(len(exported.out))
 }
 
-//go:wasmexport meanwhile_drawn
+//go:wasmexport engine_drawn
 func drawn() { exported.b.Drawn() }
 
-//go:wasmexport meanwhile_floats
+//go:wasmexport engine_floats
 func floats() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(exported.out)) }
 
 //go:wasmimport meanwhile send

@@ -119,7 +119,7 @@ class Calls {
    */
   call(name, ...args) {
     if (!this.go.exited) {
-      const answer = this.program[`meanwhile_${name}`](...args)
+      const answer = this.program[`engine_${name}`](...args)
       if (!this.go.exited) return answer
     }
     throw new Error("the program has ended")

@@ -20,7 +20,7 @@ var (
 	in, out    []float64
 )
 
-//go:wasmexport meanwhile_buffer
+//go:wasmexport engine_buffer
 func buffer(n int32) unsafe.Pointer {
 	if len(in) < int(n) {
 		in = make([]float64, n)
@@ -28,10 +28,10 @@ func buffer(n int32) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(in))
 }
 
-//go:wasmexport meanwhile_receive
+//go:wasmexport engine_receive
 func receive(int32, float64) {}
 
-//go:wasmexport meanwhile_frame
+//go:wasmexport engine_frame
 func frame(nowMs, _ float64) int32 {
 	if now = nowMs; start == 0 {
 		start = now
@@ -39,29 +39,29 @@ func frame(nowMs, _ float64) int32 {
 	return int32(max(0, min(4, int((now-start)*30/1000)-tick)))
 }
 
-//go:wasmexport meanwhile_tick
+//go:wasmexport engine_tick
 func doTick(int32, float64) {
 	x += in[0] * 0.3
 	y += in[1] * 0.3
 	tick++
 }
 
-//go:wasmexport meanwhile_me
+//go:wasmexport engine_me
 func me(float64) int32 {
 	out = append(out[:0], 0, 7, 1, x, y, 1)
 	return int32(len(out))
 }
 
-//go:wasmexport meanwhile_draw
+//go:wasmexport engine_draw
 func draw() int32 {
 	out = append(out[:0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
 	return int32(len(out))
 }
 
-//go:wasmexport meanwhile_drawn
+//go:wasmexport engine_drawn
 func drawn() {}
 
-//go:wasmexport meanwhile_floats
+//go:wasmexport engine_floats
 func floats() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(out)) }
 
 func main() {
