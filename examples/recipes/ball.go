@@ -20,7 +20,7 @@ type Kicker struct {
 	Pos   geom.Vec2 `net:"pos,others=1cm,draw=hermite"`
 	Vel   geom.Vec2 `net:"vel,others=1cm/s"`
 	Team  int       `net:"enum,west|east"` // whose goal it defends
-	Ready game.Tick `net:"tick,to=owner"` // when it may kick again
+	Ready game.Tick `net:"tick,to=owner"`  // when it may kick again
 }
 
 // Ball is what both teams want in the other's goal.
