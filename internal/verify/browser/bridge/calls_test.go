@@ -21,7 +21,8 @@ func TestFramesLeaveNoReferences(t *testing.T) {
 		const count = () => { frames++; requestAnimationFrame(count) }
 		requestAnimationFrame(count)
 		Object.defineProperty(globalThis, "Go", { configurable: true, set: Go => {
-			Object.defineProperty(globalThis, "Go", { value: class extends Go { constructor() { super(); globalThis.go = this } } })
+			const value = class extends Go { constructor() { super(); globalThis.go = this } }
+			Object.defineProperty(globalThis, "Go", { value })
 		} })`)
 	p.Open(url + "test.html?name=ann")
 	p.WaitFor("globalThis.g?.me && frames > 60")
