@@ -20,7 +20,7 @@ import { meant } from "./remarks.js"
 /** @typedef {Record<string, any>} Plain */
 
 /** The version of the bridge that this page speaks. */
-export const BRIDGE = 1
+export const BRIDGE = 2
 /** Floats before the stats in what draw() writes. */
 const HEADER = 8
 /** Flags of an entity; the whole milliseconds of lateMs stand above them. */

@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the version of the bridge.
-const Version = 1
+const Version = 2
 
 const (
 	// maxLate is how long before its call a frame may be shown. A page that hangs for longer draws

@@ -43,7 +43,7 @@ func TestDocument(t *testing.T) {
 			t.Errorf("setting %s: %s", name, refused)
 		}
 	}
-	if !strings.Contains(string(b), "`{bridge: 1, ") || Version != 1 {
+	if !strings.Contains(string(b), "`{bridge: 2, ") || Version != 2 {
 		t.Errorf("the version is %d", Version)
 	}
 }

@@ -366,7 +366,7 @@ func TestOtherLogs(t *testing.T) {
 	rules := zapRules(t)
 	log := record(t, rules, 2)
 	for _, c := range [][2]string{
-		{`"Game":"zap"`, `"Game":"zip"`}, {`"Schema":"`, `"Schema":"9`}, {`"Bridge":1`, `"Bridge":2`},
+		{`"Game":"zap"`, `"Game":"zip"`}, {`"Schema":"`, `"Schema":"9`}, {`"Bridge":2`, `"Bridge":1`},
 		{magic, "xeanwhile page log 1\n"},
 	} {
 		other := bytes.Replace(log, []byte(c[0]), []byte(c[1]), 1)

@@ -42,7 +42,7 @@ export class Bridge {
 
   draw(into) {
     const w = this.pending ??= this.world()
-    const flat = [1, 0, w.own, this.textsVersion, this.layout.stats.length, this.layout.kinds.length, w.events.length, w.packets.length]
+    const flat = [2, 0, w.own, this.textsVersion, this.layout.stats.length, this.layout.kinds.length, w.events.length, w.packets.length]
     for (const name of this.layout.stats) flat.push(w.stats[name] ?? 0)
     for (const list of w.entities) { flat.push(list.length); for (const [id, flags, ...values] of list) flat.push(id, flags, 0, ...values) }
     for (const e of w.events) flat.push(...e)

@@ -54,7 +54,7 @@ func me(float64) int32 {
 
 //go:wasmexport engine_draw
 func draw() int32 {
-	out = append(out[:0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
+	out = append(out[:0], 2, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
 	return int32(len(out))
 }
 
