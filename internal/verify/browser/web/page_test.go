@@ -448,4 +448,9 @@ func TestWebAssembly(t *testing.T) {
 	p.Eval("g.set('die', 1)", nil)
 	p.WaitFor(notice + `.startsWith("The game stopped in this browser: panic: as the test asked")`)
 	p.Errors()
+	p.Open(s.URL + "/open.html") // an export that panics returns as if nothing had happened
+	p.WaitFor("g.me && g.stats.tick > 3")
+	p.Eval("g.set('die in a frame', 1)", nil)
+	p.WaitFor(notice + `.startsWith("The game stopped in this browser: panic: in a frame, as the test asked")`)
+	p.Errors()
 }

@@ -18,6 +18,7 @@ var (
 	tick       int
 	x, y       float64
 	in, out    []float64
+	dying      bool
 )
 
 //go:wasmexport engine_buffer
@@ -33,6 +34,9 @@ func receive(int32, float64) {}
 
 //go:wasmexport engine_frame
 func frame(nowMs, _ float64) int32 {
+	if dying {
+		panic("in a frame, as the test asked")
+	}
 	if now = nowMs; start == 0 {
 		start = now
 	}
@@ -80,6 +84,7 @@ func main() {
 		if args[0].String() == "die" {
 			panic("as the test asked")
 		}
+		dying = dying || args[0].String() == "die in a frame"
 		return ""
 	})
 	js.Global().Set("__meanwhile", bridge)
