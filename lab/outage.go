@@ -16,8 +16,8 @@ var outageExperiment = &experiment{
 	name:  "outage",
 	about: "nothing arrives for a while: how far the display then jumps, and how long until it is as before",
 	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame, at most 110 m away. Every ten
-seconds nothing gets through in either direction for <b>gap_ms</b>, and what was sent meanwhile is lost. <b>leap</b> is the
-largest step during a gap and the four seconds after it, beyond the 10 cm of the run: the median of all gaps, and
+seconds nothing gets through in either direction for <b>gap_ms</b>, and what was sent meanwhile is lost. <b>leap</b> is
+the largest step during a gap and the four seconds after it, beyond the 10 cm of the run: the median of all gaps, and
 the largest. <b>stood_ms</b> is how long the runner was drawn standing. <b>normal_after_ms</b> is how long after the
 end of the gap the playout delay is again within 50 ms of its target. Both are means.`,
 	takes:    byProfile,
